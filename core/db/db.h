@@ -1,0 +1,88 @@
+/*
+ * db.h - PostgreSQL behind a narrow seam: the only user of libpq.
+ *
+ * A struct db is one connection, opened at first use and re-opened with
+ * jittered back-off after it broke. Statements are named queries from
+ * sql/queries, embedded at build time and prepared once per connection.
+ * Parameters are text and always bound; NULL is SQL null. Rows live in the
+ * arena of the call.
+ *
+ * Errors: DATABASE (refused statement; SQLSTATE and message in the cause),
+ * UNAVAILABLE (no connection; the statement was certainly not committed, or
+ * `err.retry` is OBSERVE_FIRST when the connection broke after it was sent),
+ * and the journal's own SQLSTATEs, mapped in one table: IS001 fenced -> FENCED,
+ * IS409 -> CONFLICT, IS422 -> KEY_REUSED, IS404 -> NOT_FOUND, IS412 ->
+ * PRECONDITION, IS400 -> INVALID_INPUT, IS410 -> STATE_CONFLICT; their DETAIL is
+ * JSON {"field","seen","expected","fix","cause"} copied into the err.
+ */
+#ifndef INSTANTSTART_DB_DB_H
+#define INSTANTSTART_DB_DB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/arena.h"
+#include "core/base/clock.h"
+#include "core/base/err.h"
+#include "core/base/rng.h"
+#include "core/base/secret.h"
+
+struct db;
+
+struct db_query {
+	const char *name;
+	const char *text;
+	int n_params;
+};
+
+struct db_rows {
+	int n;
+	void *result_; /* PGresult, released with the arena */
+};
+
+/* Never connects by itself; lives in `a`, which outlives it. */
+struct db *db_new(struct arena *a, struct secret url, const char *application,
+		  struct clock *clock, struct rng *rng);
+/* Closes the connection; the next statement opens a new one. */
+void db_close(struct db *db);
+
+#define DB_PARAMS(...) ((const char *const[]){__VA_ARGS__})
+
+/* One statement, one implicit transaction. n must equal q->n_params. */
+bool db_query(struct db *db, struct arena *a, const struct db_query *q,
+	      const char *const *params, size_t n, struct db_rows *ret_rows,
+	      struct err *e) __attribute__((warn_unused_result));
+/* DB(db, a, &Q_x, &rows, e, p1, p2): counts the parameters. */
+#define DB(db, a, q, ret_rows, e, ...)                                        \
+	db_query((db), (a), (q), DB_PARAMS(__VA_ARGS__),                      \
+		 sizeof(DB_PARAMS(__VA_ARGS__)) / sizeof(char *), (ret_rows), (e))
+
+/* Text of a column; NULL for SQL null. An unknown column is a bug. */
+const char *db_text(const struct db_rows *r, int row, const char *column);
+size_t db_text_len(const struct db_rows *r, int row, const char *column);
+int64_t db_int(const struct db_rows *r, int row, const char *column);
+bool db_bool(const struct db_rows *r, int row, const char *column);
+
+/* LISTEN on the journal's channel. */
+bool db_listen(struct db *db, const char *channel, struct err *e)
+	__attribute__((warn_unused_result));
+/*
+ * Waits up to timeout_ms for a notification or for `wake_fd` (-1: none) to
+ * become readable. Returns the payload (in a) or NULL.
+ */
+const char *db_wait_notify(struct db *db, struct arena *a, int64_t timeout_ms,
+			   int wake_fd);
+/* For event loops: the socket, or -1; then db_take_notify() until NULL. */
+int db_fd(struct db *db);
+const char *db_take_notify(struct db *db, struct arena *a);
+
+/* Applies what is missing of sql/migrations, under an advisory lock. Refuses
+ * (SCHEMA_VERSION) a database that is newer or whose applied texts differ. */
+bool db_migrate(struct db *owner, struct arena *a, struct err *e)
+	__attribute__((warn_unused_result));
+/* SCHEMA_VERSION unless the database has exactly our migrations. */
+bool db_check_schema(struct db *db, struct arena *a, struct err *e)
+	__attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,148 @@
+/*
+ * capability.h - one row per API operation; everything else follows from it.
+ *
+ * From the rows come, at run time: REST routing, MCP tools with annotations
+ * and schemas, OpenAPI, decoding and validation, the authorisation matrix and
+ * the reference. MCP has no logic of its own: both faces end in
+ * capability_invoke().
+ *
+ * Handlers read the decoded input and write one JSON answer. They run in a
+ * unit of work: everything lives in call->arena.
+ */
+#ifndef INSTANTSTART_DOMAIN_CAPABILITY_H
+#define INSTANTSTART_DOMAIN_CAPABILITY_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/arena.h"
+#include "core/base/clock.h"
+#include "core/base/config.h"
+#include "core/base/err.h"
+#include "core/base/rng.h"
+#include "core/base/str.h"
+#include "core/db/db.h"
+#include "core/json/field.h"
+#include "core/op/kind.h"
+
+enum cap_effect { CAP_READ, CAP_CHANGE, CAP_DESTROY, CAP_SPEND };
+enum role { ROLE_NONE, ROLE_VIEWER, ROLE_OPERATOR, ROLE_ADMIN };
+
+enum cap_flags {
+	CAP_LONG = 1 << 0, /* answers 202 with an operation */
+	CAP_CLOUD = 1 << 1, /* asks the cloud now: served by the slow pool */
+	CAP_IDEMPOTENT = 1 << 2, /* MCP idempotentHint */
+	CAP_REST_ONLY = 1 << 3, /* no MCP tool (session and token plumbing) */
+	CAP_LIST = 1 << 4, /* takes limit and cursor, answers {items,next_cursor} */
+	CAP_WAITS = 1 << 5 /* may be parked: wait / wait_seconds */
+};
+
+struct principal {
+	const char *id;
+	const char *name;
+	enum role role;
+};
+
+enum face { FACE_REST, FACE_MCP, FACE_CONSOLE };
+
+/* What every mutating call takes besides its own input. */
+struct call_options {
+	const char *idempotency_key;
+	bool dry_run; /* dry_run=plan */
+	const char *plan_digest;
+	const char *confirm; /* CAP_DESTROY, CAP_SPEND: the target's name (MCP) */
+	bool queue;
+	const char *if_match;
+	const char *if_none_match;
+	const char *traceparent;
+};
+
+struct runner;
+struct capability;
+
+struct call {
+	struct arena *arena;
+	struct db *db;
+	struct runner *cloud; /* reads and plans; its db is this one */
+	const struct config *cfg;
+	const struct where *where;
+	struct clock *clock;
+	struct rng *rng;
+	const struct capability *cap;
+	const struct principal *who;
+	enum face face;
+	struct call_options opt;
+	const json_t *raw; /* the input as sent, for the audit row (masked) */
+	const char *request_id;
+};
+
+struct reply {
+	int status; /* 200 unless set */
+	struct str json; /* the answer: JSON text, in the arena */
+	const char *location; /* path, or NULL */
+	int retry_after_s; /* 0: none */
+	const char *etag; /* without quotes, or NULL */
+	/* A worker must not wait: the face parks the request until the operation's
+	 * version differs from park_version or park_s have passed. NULL: answered. */
+	const char *park_op;
+	int64_t park_version;
+	int64_t park_s;
+};
+
+struct capability {
+	const char *name; /* [a-z0-9_]{1,30}; also the MCP tool name */
+	const char *method;
+	const char *path; /* below /api/v1, with {member} parts */
+	const char *title;
+	const char *doc; /* what it does, for people and agents */
+	enum cap_effect effect;
+	enum role role; /* least role */
+	unsigned flags;
+	const struct field *in; /* NULL: no input */
+	size_t in_size;
+	const struct field *out;
+	const char *done_by; /* CAP_LONG: the capability that tells completion */
+	const char *target; /* name of the input member that `confirm` must equal */
+	bool (*run)(struct call *c, const void *in, struct reply *ret,
+		    struct err *e);
+};
+
+/* NULL-ended; assembled from the <noun>_api.c files. */
+extern const struct capability *const capabilities[];
+const struct capability *capability_find(const char *name);
+
+/*
+ * The one door: role, confirmation, decode, audit of what is refused, handler.
+ * `in` is the merged input (path, query, body or tool arguments) without the
+ * call options. false: e says why, in words for the caller.
+ */
+bool capability_invoke(struct call *c, const json_t *in, struct reply *ret,
+		       struct err *e) __attribute__((warn_unused_result));
+
+/* The input schema as the faces show it: own members plus call options. */
+json_t *capability_input_schema(const struct capability *cap, bool mcp,
+				struct arena *a);
+json_t *capability_output_schema(const struct capability *cap, struct arena *a);
+
+/*
+ * For handlers of CAP_LONG rows: with dry_run answers the plan; with
+ * plan_digest compares first; else submits in one transaction and answers 202
+ * with the operation.
+ */
+bool call_submit(struct call *c, const struct kind *k, const char *target,
+		 const json_t *input, struct reply *ret, struct err *e)
+	__attribute__((warn_unused_result));
+
+/* Sets the answer from a tree or from SQL's text. */
+void reply_tree(struct call *c, struct reply *ret, const json_t *tree);
+void reply_text(struct reply *ret, struct str json);
+
+/* Audits a call that was refused or that changes without an operation. */
+bool call_audit(struct call *c, const char *outcome, const struct err *why,
+		struct err *e) __attribute__((warn_unused_result));
+
+/* All operation kinds, NULL-ended; handed to runners. */
+extern const struct kind *const kinds[];
+
+#endif

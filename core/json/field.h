@@ -1,0 +1,133 @@
+/*
+ * field.h - one declaration of a JSON object: decode, encode, schema.
+ *
+ * A struct field[] (ended by a row without a name) describes the members of an
+ * object. Input descriptors are tied to a C struct by FIELD(): the C type of
+ * the member chooses the JSON type (_Generic), so a wrong member type does not
+ * compile. Output descriptors (OUT()) have no struct: answers are trees or SQL
+ * JSON, and tests validate them against the descriptor.
+ *
+ * Decoding reports every violation at once, with the JSON pointer, the value
+ * seen and what would work. Unknown members are refused by name, with the
+ * nearest known name as a hint.
+ */
+#ifndef INSTANTSTART_JSON_FIELD_H
+#define INSTANTSTART_JSON_FIELD_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/arena.h"
+#include "core/base/err.h"
+#include "core/base/str.h"
+
+enum field_type {
+	FIELD_STR, /* const char *; NULL when absent */
+	FIELD_INT, /* int64_t */
+	FIELD_BOOL, /* bool */
+	FIELD_NUM, /* double */
+	FIELD_STRS, /* struct str_list */
+	FIELD_OBJECT, /* nested struct, by `fields`; struct field_list when FIELD_MANY */
+	FIELD_MAP, /* json_t *: object of strings */
+	FIELD_ANY /* json_t *: passed on as it is */
+};
+
+enum field_flags {
+	FIELD_REQUIRED = 1 << 0,
+	FIELD_NULLABLE = 1 << 1, /* outputs: the member may be null */
+	FIELD_SECRET = 1 << 2, /* masked in audit, journal, plans; never echoed */
+	FIELD_PATH = 1 << 3, /* comes from the REST path */
+	FIELD_QUERY = 1 << 4, /* REST: comes from the query of a POST or DELETE too */
+	FIELD_MANY = 1 << 5, /* a list of what the type says */
+	FIELD_OPEN = 1 << 6 /* outputs: further members are allowed */
+};
+
+/* A list of nested structs, each of the descriptor's `size`. */
+struct field_list {
+	void *v;
+	size_t n;
+};
+
+struct field {
+	const char *name;
+	enum field_type type;
+	size_t offset;
+	unsigned flags;
+	const char *const *one_of; /* NULL-ended list of allowed strings */
+	const char *pattern; /* PCRE2, anchored by the decoder */
+	int64_t min; /* value, or length of a string or list; 0,0: unbounded */
+	int64_t max;
+	const char *dflt; /* default, as JSON text */
+	const char *unit;
+	const char *example; /* as JSON text */
+	const char *doc; /* one sentence */
+	const struct field *fields; /* of a nested object */
+	size_t size; /* of the nested struct */
+};
+
+#define FIELD_TYPE_OF(m)                                                     \
+	_Generic((m), const char *: FIELD_STR, int64_t: FIELD_INT,           \
+		bool: FIELD_BOOL, double: FIELD_NUM,                         \
+		struct str_list: FIELD_STRS, json_t *: FIELD_ANY)
+
+/* A member of an input struct whose JSON type follows from its C type. */
+#define FIELD(S, m, ...)                                                     \
+	{                                                                    \
+		.name = #m, .type = FIELD_TYPE_OF(((S *)0)->m),              \
+		.offset = offsetof(S, m), __VA_ARGS__                        \
+	}
+/* A json_t * member that takes an object of strings. */
+#define FIELD_MAP_OF(S, m, ...)                                              \
+	{                                                                    \
+		.name = #m, .type = FIELD_MAP, .offset = offsetof(S, m),     \
+		__VA_ARGS__                                                  \
+	}
+/* A nested struct member, or with FIELD_MANY a struct field_list of them. */
+#define FIELD_STRUCT(S, m, Sub, sub_fields, ...)                             \
+	{                                                                    \
+		.name = #m, .type = FIELD_OBJECT, .offset = offsetof(S, m),  \
+		.fields = (sub_fields), .size = sizeof(Sub), __VA_ARGS__     \
+	}
+/* A member of an answer. */
+#define OUT(member, json_type, ...)                                          \
+	{                                                                    \
+		.name = (member), .type = (json_type), __VA_ARGS__           \
+	}
+#define FIELD_END { .name = NULL }
+
+/*
+ * Decodes `in` (an object; NULL counts as {}) into *ret, which must be as large
+ * as the struct the fields describe. Defaults are applied. Strings are copied
+ * into the arena. false: ERR_INVALID_INPUT with all violations.
+ */
+bool field_decode(const struct field *fields, const json_t *in, struct arena *a,
+		  void *ret, struct err *e)
+	__attribute__((warn_unused_result));
+
+/*
+ * Turns a text from a path or query into the member's JSON value: numbers and
+ * booleans are parsed, lists are split at commas. A text that does not fit
+ * stays a string, so that field_decode() reports it.
+ */
+json_t *field_from_text(const struct field *f, const char *text);
+
+/* The decoded, defaulted struct as a canonical tree: input of digests. */
+json_t *field_encode(const struct field *fields, const void *in, struct arena *a);
+
+/* A copy of `in` in which the members flagged FIELD_SECRET read "(secret)". */
+json_t *field_mask(const struct field *fields, const json_t *in, struct arena *a);
+
+/* JSON Schema 2020-12 of an object; closed for inputs, FIELD_OPEN for outputs. */
+json_t *field_schema(const struct field *fields, struct arena *a);
+
+/* Validates a tree (an answer) against a descriptor; used by tests. */
+bool field_validate(const struct field *fields, const json_t *tree,
+		    struct arena *a, struct err *e)
+	__attribute__((warn_unused_result));
+
+/* The row of that name, or NULL. */
+const struct field *field_find(const struct field *fields, const char *name);
+
+#endif

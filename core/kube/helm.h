@@ -1,0 +1,65 @@
+/*
+ * helm.h - Helm as an exchange of another transport.
+ *
+ * The binary is exec'd with an argument vector: no shell, no --wait, no hooks
+ * that outlive it, dying with its poller (PR_SET_PDEATHSIG), killed at the
+ * timeout. Kubeconfig (with the bearer token) and values go by files of mode
+ * 0600 in a private folder that is removed afterwards; nothing secret is in
+ * argv. What a release has come to is observed from its Secret, never from
+ * Helm's exit code alone.
+ *
+ * https://helm.sh/docs/helm/helm_upgrade/
+ */
+#ifndef INSTANTSTART_KUBE_HELM_H
+#define INSTANTSTART_KUBE_HELM_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/arena.h"
+#include "core/base/err.h"
+#include "core/kube/kube.h"
+
+enum helm_verb { HELM_UPGRADE_INSTALL, HELM_UNINSTALL, HELM_ROLLBACK };
+
+struct helm_request {
+	enum helm_verb verb;
+	const char *release;
+	const char *ns;
+	const char *chart; /* path of a packaged or unpacked chart */
+	const json_t *values; /* NULL: the chart's own */
+	int64_t revision; /* HELM_ROLLBACK; 0: the one before */
+};
+
+struct helm_result {
+	bool ok;
+	bool ambiguous; /* killed or timed out: the release Secret tells */
+	int exit_code;
+	const char *output; /* bounded tail of standard error */
+	enum errc errc;
+};
+
+struct helm {
+	const char *binary;
+	const char *tmp_dir; /* parent of the private folders */
+	int64_t timeout_ms;
+	/* NULL in the programs; a test's stand-in otherwise. */
+	void (*run)(struct helm *h, const struct kube_target *t, const char *token,
+		    const struct helm_request *r, struct arena *a,
+		    struct helm_result *ret);
+};
+
+void helm_call(struct helm *h, struct kube *k, const struct kube_target *t,
+	       const struct helm_request *r, struct arena *a,
+	       struct helm_result *ret);
+
+/* What the newest release Secret says: "deployed", "pending-install",
+ * "failed" …; NULL when the list (of Secrets with owner=helm,name=RELEASE) is
+ * empty. Fills revision and the update time (label modifiedAt, epoch s). */
+const char *helm_release_status(const json_t *secret_list, int64_t *ret_revision,
+				int64_t *ret_modified_s);
+/* Chart version inside the newest release (gzip+base64 payload), or NULL. */
+const char *helm_release_chart_version(const json_t *secret_list, struct arena *a);
+
+#endif

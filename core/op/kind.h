@@ -1,0 +1,216 @@
+/*
+ * kind.h - operation kinds as tables of steps made of pure functions.
+ *
+ * A step owns one cloud object and makes at most one mutating exchange, after
+ * the reads it needs. The runner calls, in this order, after every claim:
+ *
+ *   observe(c, x)  builds the next read, or returns false when it has seen
+ *                  enough; c->reads counts the answers so far in this claim
+ *   seen(c, a)     takes the answer into c->seen (this claim only) or, by
+ *                  step_save(), into c->data (persisted); may set a verdict
+ *   plan(c, x)     builds the mutation, or sets a verdict ("already so",
+ *                  "not yet"); neither means: nothing to do, advance
+ *   absorb(c, a)   turns the mutation's answer into a verdict
+ *
+ * They do no I/O, keep nothing between calls but c->data, and give the same
+ * result for the same context. After a crash a step starts again at observe.
+ * A step without functions advances. Step names are the stored contract:
+ * renaming one is a migration.
+ *
+ * Default handling: a read that fails with anything but CLOUD_NOT_FOUND never
+ * reaches seen(): the runner retries it (throttling, transient, credentials)
+ * or fails the step with the cloud's words. A step that wants to see other
+ * failures sets `sees_errors`. A mutation that ends AMBIGUOUS never reaches
+ * absorb(): the runner settles retry(observe-first). A throttled or transient
+ * refusal is retried by the runner. Anything else reaches absorb().
+ */
+#ifndef INSTANTSTART_OP_KIND_H
+#define INSTANTSTART_OP_KIND_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/arena.h"
+#include "core/base/config.h"
+#include "core/base/err.h"
+#include "core/base/str.h"
+#include "core/op/exchange.h"
+
+/* How a repeat of the step's mutation is made safe: operations table below. */
+enum effect_class {
+	EFFECT_READ, /* the step never mutates */
+	EFFECT_TOKEN, /* the API takes a client token: the runner fills it in */
+	EFFECT_NAMED, /* a second create is refused by name */
+	EFFECT_TAGGED, /* tagged at creation; looked up until the window passed */
+	EFFECT_CONVERGENT, /* full desired state after a fresh read */
+	EFFECT_ONCE /* never repeated: evidence, or held with one question */
+};
+
+enum on_cancel {
+	CANCEL_STOP, /* nothing is under way between claims: stop here */
+	CANCEL_FINISH /* go on until the step advances, then stop */
+};
+
+enum verdict_kind {
+	VERDICT_NONE,
+	VERDICT_ADVANCE, /* to the next row, or to `step` */
+	VERDICT_WAIT, /* look again in due_ms; consumes no attempt */
+	VERDICT_RETRY, /* back off and start the step again */
+	VERDICT_SPAWN, /* set by the runner for stages */
+	VERDICT_HOLD, /* a person must answer */
+	VERDICT_FAIL,
+	VERDICT_DONE,
+	VERDICT_CANCELLED
+};
+
+struct verdict {
+	enum verdict_kind kind;
+	const char *step; /* ADVANCE: NULL is the next row */
+	int64_t due_ms;
+	const char *waiting_for; /* WAIT: one sentence that names the thing */
+	json_t *result; /* DONE */
+	json_t *question; /* HOLD: {question, evidence, choices:[{id,title,consequence}]} */
+	struct err error; /* FAIL, RETRY */
+};
+
+/* Where we work; known at start, shown everywhere. */
+struct where {
+	const char *account; /* 12 digits */
+	const char *region;
+	const char *partition; /* "aws", "aws-cn", "aws-us-gov" */
+	const char *caller_arn; /* the role we run as */
+};
+
+struct step;
+
+struct step_ctx {
+	struct arena *arena;
+	const struct config *cfg;
+	const struct where *where;
+	const char *op_id;
+	const char *root_id; /* of the outermost parent; op_id when there is none */
+	const char *target; /* mostly the cluster's name */
+	const json_t *input;
+	json_t *data; /* persisted with settle; {} at first */
+	json_t *seen; /* of this claim; {} at first */
+	const json_t *answer_given; /* of a held step: {choice, …}; NULL else */
+	const struct step *step;
+	int reads;
+	int64_t now_ms; /* wall */
+	int64_t step_since_ms; /* wall: when the step was first claimed */
+	int attempt;
+	/* The last issue of this step's effect whose outcome is unknown. */
+	bool issued_before;
+	int64_t issued_at_ms;
+	const char *item; /* effect item; plan() may set it: "addon/vpc-cni" */
+	bool planning; /* dry_run: nothing will be sent */
+	struct verdict verdict;
+	json_t *resources; /* list, applied at settle: see step_own() */
+	json_t *catalog; /* list, applied at settle: see step_catalog() */
+	json_t *events; /* list, applied at settle: see step_event() */
+};
+
+/* What a stage step starts. */
+struct spawn {
+	const char *kind;
+	const char *target;
+	json_t *input;
+};
+
+struct step {
+	const char *name;
+	const char *phase; /* steps in a row share one */
+	const char *title; /* shown in plans and timelines */
+	enum effect_class effect;
+	enum on_cancel on_cancel;
+	int64_t deadline_s; /* of waiting and retrying; 0: 15 minutes */
+	bool sees_errors;
+	bool (*observe)(struct step_ctx *c, struct exchange *ret_x);
+	void (*seen)(struct step_ctx *c, const struct answer *a);
+	void (*plan)(struct step_ctx *c, struct exchange *ret_x);
+	void (*absorb)(struct step_ctx *c, const struct answer *a);
+	/*
+	 * A stage: a child operation of its own. false skips the stage. When the
+	 * child has succeeded its result is saved as data.<step name> and the
+	 * parent advances; a failed child fails the parent at this step.
+	 */
+	bool (*spawn)(struct step_ctx *c, struct spawn *ret);
+	/* Where a retry of a failure at this step goes on; NULL: here. */
+	const char *retry_step;
+};
+
+struct kind {
+	const char *name; /* stored */
+	const char *title;
+	const struct step *steps; /* ended by a row without a name */
+	int64_t deadline_s; /* of the whole operation; 0: 6 hours */
+	/* Lock keys taken at submit ("cluster/NAME/update"). NULL: none. */
+	void (*locks)(const char *target, const json_t *input, struct arena *a,
+		      struct str_list *ret);
+	/* Undoes what the kind made, after a cancel with undo. NULL: nothing. */
+	bool (*undo)(struct step_ctx *c, struct spawn *ret);
+};
+
+const struct step *kind_step(const struct kind *k, const char *name);
+const struct step *kind_step_after(const struct kind *k, const struct step *s);
+const struct kind *kind_find(const struct kind *const *kinds, const char *name);
+const char *effect_class_name(enum effect_class c);
+
+/* --- what steps call -------------------------------------------------- */
+
+void step_advance(struct step_ctx *c);
+void step_goto(struct step_ctx *c, const char *step);
+/* Seconds until the next look; scaled by POLL_SCALE_PERCENT, jittered and
+ * grown by the runner the longer the wait lasts. */
+void step_wait(struct step_ctx *c, int64_t seconds, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* As wait, but counts as an attempt and backs off. */
+void step_retry(struct step_ctx *c, enum errc code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Fails; returns the error for fix, field and causes. */
+struct err *step_fail(struct step_ctx *c, enum errc code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4), returns_nonnull));
+/* Fails with the answer's mapped code and the cloud's words as the cause. */
+struct err *step_fail_answer(struct step_ctx *c, const struct answer *a,
+			     const char *fmt, ...)
+	__attribute__((format(printf, 3, 4), returns_nonnull));
+void step_done(struct step_ctx *c, json_t *result);
+/* One exact question. choices: list of {id,title,consequence}; stolen. */
+void step_hold(struct step_ctx *c, const char *question, json_t *evidence,
+	       json_t *choices);
+
+/* c->data by path. step_get answers "(known after apply)" for what is not
+ * known yet while planning, and NULL otherwise. */
+void step_save(struct step_ctx *c, const char *path, json_t *value);
+void step_save_str(struct step_ctx *c, const char *path, const char *value);
+const char *step_get(const struct step_ctx *c, const char *path);
+const char *step_input(const struct step_ctx *c, const char *path);
+
+/*
+ * A cloud object that is ours from now on (state "made", "adopted") or no
+ * longer ("gone"): one row of the resource table. `id` is the name or id that
+ * the API's delete takes; parent_id may be NULL.
+ */
+void step_own(struct step_ctx *c, const char *type, const char *id,
+	      const char *arn, const char *state);
+/* A row of the catalog: desired and observed state. NULL observed: unchanged.
+ * A NULL desired and observed removes the row. Both are stolen. */
+void step_catalog(struct step_ctx *c, const char *kind, const char *name,
+		  json_t *desired, json_t *observed);
+/* A line of the operation's timeline. */
+void step_event(struct step_ctx *c, const char *what, json_t *data);
+
+/* Tags of every AWS object: instantstart:cluster, instantstart:operation (the
+ * root's id), the caller's and the configured ones. [{Key,Value}]. */
+json_t *step_tags(struct step_ctx *c);
+/* The same as an object {key: value}, for EKS. */
+json_t *step_tag_map(struct step_ctx *c);
+/* Whether a tag list or map carries our operation (root id) or our cluster. */
+bool step_tagged_ours(const struct step_ctx *c, const json_t *tags);
+bool step_tagged_cluster(const struct step_ctx *c, const json_t *tags);
+
+#define STEP_UNKNOWN "(known after apply)"
+bool step_is_unknown(const char *value);
+
+#endif

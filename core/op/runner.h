@@ -1,0 +1,74 @@
+/*
+ * runner.h - carries operations out, one step at a time.
+ *
+ * The only part of the program that mutates the cloud. A tick claims one due
+ * operation and walks its step: observe, plan, intent, deadline check, call,
+ * absorb, settle. Blocking, single-threaded; more work means more processes.
+ * Nothing is kept between ticks but connections and caches.
+ */
+#ifndef INSTANTSTART_OP_RUNNER_H
+#define INSTANTSTART_OP_RUNNER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/arena.h"
+#include "core/base/clock.h"
+#include "core/base/config.h"
+#include "core/base/log.h"
+#include "core/base/rng.h"
+#include "core/db/db.h"
+#include "core/op/kind.h"
+
+struct runner {
+	struct db *db;
+	struct aws *aws;
+	struct kube *kube;
+	struct helm *helm;
+	const struct config *cfg;
+	const struct where *where;
+	struct clock *clock;
+	struct rng *rng;
+	const struct log *log; /* NULL: silent */
+	const struct kind *const *kinds; /* NULL-ended */
+	const char *worker; /* host/pid, for claimed_by */
+};
+
+/*
+ * Claims and carries out one step. *ret_worked says whether anything was due.
+ * false: the journal could not be reached or fenced us; the claim passes by
+ * itself. The arena is the step's; the caller resets it.
+ */
+bool runner_tick(struct runner *r, struct arena *a, bool *ret_worked,
+		 struct err *e) __attribute__((warn_unused_result));
+
+/*
+ * The same walk without sending: real reads, mutations listed. The plan:
+ * {"kind","target","steps":[{"step","phase","title","action":"call|none|wait|
+ * stage","what","call","request","class"}],"resources":[…],"warnings":[…],
+ * "plan_digest"}. Fails when a step would fail with what is known now.
+ */
+bool runner_plan(struct runner *r, struct arena *a, const struct kind *k,
+		 const char *target, const json_t *input, json_t **ret_plan,
+		 struct err *e) __attribute__((warn_unused_result));
+
+/* One exchange, with no journal around it; used by both of the above. */
+void runner_exchange(struct runner *r, const struct exchange *x,
+		     const char *token, struct arena *a, struct answer *ret);
+
+/* Mermaid state diagram of a kind, for the docs. */
+void kind_diagram(const struct kind *k, struct buf *out);
+
+#ifdef CRASHPOINTS
+/* Test builds only: called at every named boundary of a step. */
+extern void (*crashpoint_hook)(const char *point, const struct step *s);
+#define CRASHPOINT(point, step)                                               \
+	do {                                                                  \
+		if (crashpoint_hook)                                          \
+			crashpoint_hook((point), (step));                     \
+	} while (0)
+#else
+#define CRASHPOINT(point, step) ((void)0)
+#endif
+
+#endif
