@@ -1,0 +1,201 @@
+/*
+ * cloud.h - the simulated cloud: a library that answers as AWS and Kubernetes do.
+ *
+ * Used in process (cloud_transport) by fault tests on a virtual clock, and as
+ * a server (main.c, libmicrohttpd, HTTP and TLS) by end-to-end tests, the demo,
+ * and official clients. Never linked into the product.
+ *
+ * State is jansson trees in named tables ("eks.cluster" -> id -> object), so
+ * that it can be dumped, compared and stored. Time comes from the clock it was
+ * made with; life cycles advance in cloud_advance(), which runs before every
+ * request, so that a test which moves the clock sees every state in between.
+ *
+ * Strictness comes from the published API models: the front decodes and checks
+ * required members, enums, lengths and patterns, verifies SigV4, and encodes
+ * answers for the wire protocol; service handlers see model member names only.
+ *
+ * Single-threaded: the server serialises requests.
+ */
+#ifndef INSTANTSTART_TESTS_CLOUD_H
+#define INSTANTSTART_TESTS_CLOUD_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/arena.h"
+#include "core/base/clock.h"
+#include "core/base/rng.h"
+#include "core/net/transport.h"
+
+struct cloud;
+
+struct cloud_options {
+	struct clock *clock;
+	uint64_t seed; /* of ids and seeded faults */
+	const char *account; /* "123456789012" */
+	const char *region; /* "us-west-2" */
+	const char *models; /* file of pruned API models made by tests/cloud/models */
+	const char *access_key, *secret_key; /* the root caller that SigV4 knows */
+	const char *caller_arn; /* of that caller */
+	int64_t list_lag_ms; /* how long lists and filters miss a new object */
+	int speed; /* life cycles run so many times faster; 1 = real durations */
+	/* Base URL under which Kubernetes API servers are reached:
+	 * "https://127.0.0.1:4567"; a cluster's endpoint is BASE/k8s/<id>. */
+	const char *kube_base_url;
+	const char *kube_ca_pem;
+};
+
+struct cloud *cloud_new(const struct cloud_options *o);
+void cloud_free(struct cloud *c);
+struct clock *cloud_clock(struct cloud *c);
+const struct cloud_options *cloud_opts(struct cloud *c);
+
+/* --- the wire ---------------------------------------------------------- */
+
+struct cloud_request {
+	const char *method;
+	const char *host; /* Host header, with port */
+	const char *target; /* path and query as received */
+	const struct http_header *header; /* names in any case */
+	size_t n_headers;
+	const char *body;
+	size_t body_len;
+};
+
+enum cloud_fate { FATE_ANSWER, FATE_LOSE_REQUEST, FATE_LOSE_ANSWER, FATE_HANG };
+
+struct cloud_response {
+	enum cloud_fate fate; /* what a fault script made of the exchange */
+	int status;
+	struct http_header header[16];
+	size_t n_headers;
+	const char *body; /* in the arena given to cloud_handle */
+	size_t body_len;
+	/* A watch or a followed log: more() gives the next piece, or n = 0 when
+	 * there is none now; false ends the stream. NULL: a plain answer. */
+	bool (*more)(void *ctx, struct arena *a, const char **ret_p, size_t *ret_n);
+	void (*more_end)(void *ctx);
+	void *more_ctx;
+};
+
+/* Advances life cycles, applies fault scripts, serves AWS and /k8s/… alike. */
+void cloud_handle(struct cloud *c, struct arena *a,
+		  const struct cloud_request *req, struct cloud_response *ret);
+/* A transport that hands requests to cloud_handle in process. Lives as long
+ * as the cloud. FATE_LOSE_ANSWER and FATE_HANG end NET_AMBIGUOUS. */
+struct transport *cloud_transport(struct cloud *c);
+void cloud_advance(struct cloud *c);
+
+/* --- ledger ------------------------------------------------------------ */
+
+/*
+ * Every mutation that arrived, in order: {seq, at_ms, via:"aws"|"kube",
+ * service, op, caller, token, digest, input, outcome:"ok"|code, effects:[
+ * {type, id, change:"create"|"update"|"delete"}], answer_lost}. `effects` is
+ * empty when the state did not change (a token replay, an equal apply).
+ */
+const json_t *cloud_ledger(struct cloud *c);
+/* The whole state: {table: {id: object}}; borrowed. */
+const json_t *cloud_state(struct cloud *c);
+
+/* --- faults ------------------------------------------------------------ */
+
+/*
+ * Adds a rule; JSON: {"service":"eks","op":"CreateCluster","kube":"apply
+ * persistentvolumes", "skip":0,"times":1, "probability":1.0, "fault":
+ * "throttle"|"error"|"lose_request"|"lose_answer"|"hang"|"garbage"|"expired"|
+ * "denied"|"big", "status":400,"code":"…","message":"…","for_ms":0}.
+ * Missing match members match everything; "mutating":true matches mutations.
+ * for_ms: active for so long from now instead of `times`.
+ */
+bool cloud_add_fault(struct cloud *c, const json_t *rule);
+void cloud_clear_faults(struct cloud *c);
+/*
+ * Named world settings: {"capacity":{"ml.p5.48xlarge":0}, "quota":{"L-…":4},
+ * "lifecycle_script":"fail", "stack_failure":{"LogicalId":"reason"},
+ * "role_assumable_after_ms":…, "node_ready_after_ms":…}. Merged (RFC 7396).
+ */
+void cloud_configure(struct cloud *c, const json_t *settings);
+const json_t *cloud_settings(struct cloud *c);
+
+/* --- for services ------------------------------------------------------ */
+
+struct cloud_call {
+	struct cloud *cloud;
+	struct arena *arena; /* of this request */
+	const char *service; /* "eks" */
+	const char *op; /* "CreateCluster" */
+	const json_t *in; /* decoded and checked, model member names */
+	const char *caller_arn;
+	int64_t now_ms;
+	/* Set by cloud_fault(). */
+	const char *fault_code;
+	const char *fault_message;
+	int fault_status; /* 0: by the model, else 400 */
+	json_t *fault_members;
+};
+
+/* false: cloud_fault() was called. *ret_out: model member names; may stay NULL. */
+typedef bool cloud_handler(struct cloud_call *c, json_t **ret_out);
+
+struct cloud_op {
+	const char *name;
+	bool mutates;
+	cloud_handler *handle;
+};
+
+struct cloud_service {
+	const char *id; /* key in the models file */
+	const struct cloud_op *ops; /* ended by a row without a name */
+	/* Moves life cycles on to `now`; may be NULL. */
+	void (*advance)(struct cloud *c, int64_t now_ms);
+};
+
+/* Registered in services.c. */
+extern const struct cloud_service cloud_sts, cloud_iam, cloud_ec2,
+	cloud_cloudformation, cloud_eks, cloud_sagemaker, cloud_s3,
+	cloud_service_quotas, cloud_logs;
+
+bool cloud_fault(struct cloud_call *c, const char *code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Tables: objects keyed by id, kept in insertion order. Borrowed. */
+json_t *cloud_table(struct cloud *c, const char *table);
+json_t *cloud_get(struct cloud *c, const char *table, const char *id);
+/* Steals the object; stamps "_created_ms" on a new one. */
+json_t *cloud_put(struct cloud *c, const char *table, const char *id, json_t *obj);
+void cloud_delete(struct cloud *c, const char *table, const char *id);
+/* Whether a list or filter shows it already (list_lag_ms after creation). */
+bool cloud_listed(struct cloud *c, const json_t *obj);
+/* Records a change of state in the ledger entry of the call. */
+void cloud_effect(struct cloud *c, const char *type, const char *id,
+		  const char *change);
+
+/* "vpc-0123456789abcdef0" from ("vpc-", 17); deterministic by seed. */
+const char *cloud_id(struct cloud *c, struct arena *a, const char *prefix, int hex);
+/* Duration scaled by speed. */
+int64_t cloud_ms(struct cloud *c, int64_t real_ms);
+/* Calls another service's handler in process (CloudFormation does). The input
+ * is checked by the model; the caller is `as`, or the present one if NULL. */
+bool cloud_invoke(struct cloud *c, struct arena *a, const char *service,
+		  const char *op, const json_t *in, const char *as,
+		  json_t **ret_out, const char **ret_code, const char **ret_message);
+
+/* Kubernetes (kube/): one API server per EKS cluster, made by the EKS service. */
+void cloud_kube_create(struct cloud *c, const char *cluster_name, const char *id);
+void cloud_kube_destroy(struct cloud *c, const char *cluster_name);
+/* The stored object, or NULL; ns NULL for cluster scope. Borrowed. */
+json_t *cloud_kube_get(struct cloud *c, const char *cluster_name, const char *api,
+		       const char *plural, const char *ns, const char *name);
+/* Creates or replaces as the system would; bumps resourceVersion, feeds watches. */
+void cloud_kube_put(struct cloud *c, const char *cluster_name, json_t *object);
+void cloud_kube_remove(struct cloud *c, const char *cluster_name, const char *api,
+		       const char *plural, const char *ns, const char *name);
+/* Moves jobs, pods, claims, releases on. */
+void cloud_kube_advance(struct cloud *c, int64_t now_ms);
+/* Called by the front for targets that begin with /k8s/. */
+void cloud_kube_handle(struct cloud *c, struct arena *a,
+		       const struct cloud_request *req, struct cloud_response *ret);
+
+#endif
