@@ -137,7 +137,7 @@ $(O)/crash/%.o: %.c $(O)/flags | $(GEN_SQL)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -DCRASHPOINTS -MMD -MP -c -o $@ $<
 
-$(O)/tests/faults/%.o: CPPFLAGS += -DCRASHPOINTS
+$(O)/tests/faults/%.o: private CPPFLAGS += -DCRASHPOINTS
 
 # The embedded texts are longer than what ISO C promises for one literal.
 $(GEN_OBJ): $(O)/gen/%.o: $(B)/gen/%.c $(O)/flags | $(GEN_SQL)
@@ -277,6 +277,6 @@ clean: ## Remove the output folder.
 	$(Q)rm -rf $(B)
 
 help: ## Print every target with its sentence.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-17s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-17s %s\n", $$1, $$2}' Makefile
 
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
