@@ -26,8 +26,7 @@ bool str_has_suffix(struct str a, struct str suffix)
 {
 	if (a.n < suffix.n)
 		return false;
-	return suffix.n == 0 ||
-	       memcmp(a.p + (a.n - suffix.n), suffix.p, suffix.n) == 0;
+	return suffix.n == 0 || memcmp(a.p + (a.n - suffix.n), suffix.p, suffix.n) == 0;
 }
 
 static bool is_blank(char c)
