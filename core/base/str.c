@@ -89,10 +89,11 @@ bool str_to_i64(struct str s, int64_t *ret_value)
 	return true;
 }
 
-/* Bytes of the sequence that starts at p, by RFC 3629 section 4; 0: malformed. */
-static size_t utf8_sequence(const unsigned char *p, size_t n)
+/* RFC 3629 section 4. */
+size_t str_utf8_sequence(struct str s)
 {
-	const unsigned char c = p[0];
+	const unsigned char *p = (const unsigned char *)s.p;
+	const unsigned char c = s.n > 0 ? p[0] : 0;
 	unsigned char low = 0x80, high = 0xBF;
 	size_t len;
 
@@ -115,7 +116,7 @@ static size_t utf8_sequence(const unsigned char *p, size_t n)
 	} else {
 		return 0;
 	}
-	if (n < len || p[1] < low || p[1] > high)
+	if (s.n < len || p[1] < low || p[1] > high)
 		return 0;
 	for (size_t i = 2; i < len; i++)
 		if ((p[i] & 0xC0) != 0x80)
@@ -125,14 +126,13 @@ static size_t utf8_sequence(const unsigned char *p, size_t n)
 
 bool str_is_utf8(struct str s)
 {
-	const unsigned char *p = (const unsigned char *)s.p;
-
-	for (size_t i = 0; i < s.n;) {
-		const size_t len = utf8_sequence(p + i, s.n - i);
+	while (s.n > 0) {
+		const size_t len = str_utf8_sequence(s);
 
 		if (len == 0)
 			return false;
-		i += len;
+		s.p += len;
+		s.n -= len;
 	}
 	return true;
 }

@@ -47,6 +47,8 @@ bool str_to_i64(struct str s, int64_t *ret_value)
 
 /* Well-formed UTF-8 without NUL, surrogates or overlong forms (RFC 3629). */
 bool str_is_utf8(struct str s);
+/* Bytes of the well-formed sequence that s starts with; 0 when it does not. */
+size_t str_utf8_sequence(struct str s);
 
 /* NULL-safe comparisons for NUL-terminated strings. */
 bool streq(const char *a, const char *b);
