@@ -4,6 +4,7 @@
 #   make SAN=1 test-unit  the same with AddressSanitizer and UBSan, in $(B)/san
 #   make CC=clang         the other compiler
 #   make V=1              show commands
+#   make test-unit T=base_str   only the programs whose names begin so
 #
 # Directories are globbed: a new file is picked up by being there.
 #   core/<layer>/**/*.c        lib<layer>.a; main.c stays out and makes the program
@@ -108,7 +109,7 @@ PROGRAMS := $(if $(wildcard fcgi/main.c),$(O)/instantstart-fcgi) \
 	$(if $(wildcard core/live/main.c),$(O)/instantstart-live)
 CLOUD := $(if $(wildcard tests/cloud/main.c),$(O)/instantstart-cloud)
 
-programs_of = $(patsubst %.c,$(O)/%,$(sort $(wildcard tests/$(1)/*_test.c)))
+programs_of = $(patsubst %.c,$(O)/%,$(sort $(wildcard tests/$(1)/$(T)*_test.c)))
 helpers_of = $(call objs,$(filter-out %_test.c,$(sort $(wildcard tests/$(1)/*.c))))
 UNIT := $(call programs_of,unit)
 INTEGRATION := $(call programs_of,integration)
