@@ -28,6 +28,11 @@
 
 enum cap_effect { CAP_READ, CAP_CHANGE, CAP_DESTROY, CAP_SPEND };
 enum role { ROLE_NONE, ROLE_VIEWER, ROLE_OPERATOR, ROLE_ADMIN };
+/* "viewer", "operator", "admin"; ROLE_NONE for any other text. */
+const char *role_name(enum role r);
+enum role role_from_name(const char *name);
+/* "read", "change", "destroy", "spend". */
+const char *cap_effect_name(enum cap_effect x);
 
 enum cap_flags {
 	CAP_LONG = 1 << 0, /* answers 202 with an operation */
@@ -45,13 +50,14 @@ struct principal {
 };
 
 enum face { FACE_REST, FACE_MCP, FACE_CONSOLE };
+const char *face_name(enum face f); /* "rest", "mcp", "console" */
 
 /* What every mutating call takes besides its own input. */
 struct call_options {
 	const char *idempotency_key;
 	bool dry_run; /* dry_run=plan */
 	const char *plan_digest;
-	const char *confirm; /* CAP_DESTROY, CAP_SPEND: the target's name (MCP) */
+	const char *confirm; /* CAP_DESTROY, CAP_SPEND: the target's name */
 	bool queue;
 	const char *if_match;
 	const char *if_none_match;
@@ -79,7 +85,9 @@ struct call {
 
 struct reply {
 	int status; /* 200 unless set */
-	struct str json; /* the answer: JSON text, in the arena */
+	/* The answer: JSON text, in the arena. Beside ERR_PLAN_CHANGED it is the
+	 * plan as it would be now, so that the caller sees the difference. */
+	struct str json;
 	const char *location; /* path, or NULL */
 	int retry_after_s; /* 0: none */
 	const char *etag; /* without quotes, or NULL */
@@ -88,6 +96,9 @@ struct reply {
 	const char *park_op;
 	int64_t park_version;
 	int64_t park_s;
+	bool planned; /* the answer is a plan: nothing was changed */
+	const char *cookie; /* Set-Cookie, or NULL */
+	const char *see_other; /* console links: 303 to this path, or NULL */
 };
 
 struct capability {
@@ -120,10 +131,29 @@ const struct capability *capability_find(const char *name);
 bool capability_invoke(struct call *c, const json_t *in, struct reply *ret,
 		       struct err *e) __attribute__((warn_unused_result));
 
+/* Asks the cloud in this call: a plan, or a row that always does. The faces
+ * hand such calls to the slow pool. */
+bool capability_is_slow(const struct capability *cap,
+			const struct call_options *o);
+/* Whether the row changes something: it takes the call options then. */
+bool capability_mutates(const struct capability *cap);
+/* The call options that the row takes, as descriptors; ended as all are. */
+const struct field *capability_options(const struct capability *cap);
+/*
+ * Takes the call options out of what was sent: *ret_in keeps the rest, which
+ * goes to capability_invoke(). Sets the options' members of *ret only.
+ */
+bool capability_split(const struct capability *cap, const json_t *all,
+		      struct arena *a, json_t **ret_in,
+		      struct call_options *ret, struct err *e)
+	__attribute__((warn_unused_result));
+
 /* The input schema as the faces show it: own members plus call options. */
 json_t *capability_input_schema(const struct capability *cap, bool mcp,
 				struct arena *a);
 json_t *capability_output_schema(const struct capability *cap, struct arena *a);
+/* What dry_run=plan answers, for every row that mutates. */
+extern const struct field plan_out[];
 
 /*
  * For handlers of CAP_LONG rows: with dry_run answers the plan; with

@@ -1,0 +1,323 @@
+#include "core/domain/capability.h"
+
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "core/base/limits.h"
+#include "core/domain/access/audit.h"
+#include "core/domain/operation/operation.h"
+#include "core/json/tree.h"
+
+static const char *const roles[] = {"none", "viewer", "operator", "admin"};
+static const char *const effects[] = {"read", "change", "destroy", "spend"};
+static const char *const faces[] = {"rest", "mcp", "console"};
+
+const char *role_name(enum role r)
+{
+	return roles[r];
+}
+
+enum role role_from_name(const char *name)
+{
+	for (int r = ROLE_VIEWER; r <= ROLE_ADMIN; r++)
+		if (streq(name, roles[r]))
+			return (enum role)r;
+	return ROLE_NONE;
+}
+
+const char *cap_effect_name(enum cap_effect x)
+{
+	return effects[x];
+}
+
+const char *face_name(enum face f)
+{
+	return faces[f];
+}
+
+const struct capability *capability_find(const char *name)
+{
+	for (const struct capability *const *c = capabilities; *c; c++)
+		if (streq((*c)->name, name))
+			return *c;
+	return NULL;
+}
+
+bool capability_mutates(const struct capability *cap)
+{
+	return cap->effect != CAP_READ;
+}
+
+bool capability_is_slow(const struct capability *cap, const struct call_options *o)
+{
+	return cap->flags & CAP_CLOUD ||
+	       (cap->flags & CAP_LONG && (o->dry_run || o->plan_digest));
+}
+
+/* --- call options ------------------------------------------------------ */
+
+struct options_in {
+	const char *idempotency_key;
+	const char *dry_run;
+	const char *plan_digest;
+	bool queue;
+	const char *confirm;
+};
+
+static const char *const dry_run_values[] = {"plan", NULL};
+
+#define OPTION_DRY_RUN                                                                   \
+	FIELD(struct options_in, dry_run, .flags = FIELD_QUERY,                          \
+	      .one_of = dry_run_values,                                                  \
+	      .doc = "Answers what would be done and changes nothing.")
+#define OPTION_PLAN_DIGEST                                                               \
+	FIELD(struct options_in, plan_digest, .flags = FIELD_QUERY,                      \
+	      .pattern = "[0-9a-f]{64}",                                                 \
+	      .doc = "Run exactly the plan with this digest, or be refused.")
+#define OPTION_KEY                                                                       \
+	FIELD(struct options_in, idempotency_key, .pattern = "[\\x21-\\x7e]{1,128}",     \
+	      .doc = "Your own key for this request: a repeat gives the same operation.")
+#define OPTION_QUEUE                                                                     \
+	FIELD(struct options_in, queue, .flags = FIELD_QUERY,                            \
+	      .doc = "Wait behind an operation on the same thing instead of a conflict.")
+#define OPTION_CONFIRM                                                                   \
+	FIELD(struct options_in, confirm, .flags = FIELD_QUERY, .max = 256,              \
+	      .doc = "The target's name once more: this destroys or spends.")
+
+static const struct field options_none[] = {FIELD_END};
+static const struct field options_change[] = {OPTION_KEY, OPTION_DRY_RUN,
+					      OPTION_PLAN_DIGEST, FIELD_END};
+static const struct field options_long[] = {OPTION_KEY, OPTION_DRY_RUN,
+					    OPTION_PLAN_DIGEST, OPTION_QUEUE, FIELD_END};
+static const struct field options_confirm[] = {OPTION_KEY,         OPTION_DRY_RUN,
+					       OPTION_PLAN_DIGEST, OPTION_QUEUE,
+					       OPTION_CONFIRM,     FIELD_END};
+
+static bool needs_confirm(const struct capability *cap)
+{
+	return cap->effect == CAP_DESTROY || cap->effect == CAP_SPEND;
+}
+
+const struct field *capability_options(const struct capability *cap)
+{
+	if (needs_confirm(cap))
+		return options_confirm;
+	if (cap->flags & CAP_LONG)
+		return options_long;
+	return capability_mutates(cap) ? options_change : options_none;
+}
+
+bool capability_split(const struct capability *cap, const json_t *all, struct arena *a,
+		      json_t **ret_in, struct call_options *ret, struct err *e)
+{
+	const struct field *fields = capability_options(cap);
+	json_t *own = json_new_object(a), *options = json_new_object(a);
+	struct options_in in = {0};
+	const char *key;
+	json_t *value;
+
+	json_object_foreach((json_t *)(uintptr_t)all, key, value)
+		json_object_set(field_find(fields, key) ? options : own, key, value);
+	*ret_in = own;
+	if (!field_decode(fields, options, a, &in, e))
+		return false;
+	ret->idempotency_key = in.idempotency_key;
+	ret->dry_run = in.dry_run != NULL;
+	ret->plan_digest = in.plan_digest;
+	ret->queue = in.queue;
+	ret->confirm = in.confirm;
+	return true;
+}
+
+/* --- schemas ----------------------------------------------------------- */
+
+static size_t count(const struct field *f)
+{
+	size_t n = 0;
+
+	while (f && f[n].name)
+		n++;
+	return n;
+}
+
+json_t *capability_input_schema(const struct capability *cap, bool mcp, struct arena *a)
+{
+	const struct field *options = mcp ? capability_options(cap) : options_none;
+	const size_t own = count(cap->in), n = own + count(options);
+	struct field *all = arena_array(a, struct field, n + 1);
+
+	if (own)
+		memcpy(all, cap->in, own * sizeof(*all));
+	if (n > own)
+		memcpy(all + own, options, (n - own) * sizeof(*all));
+	return field_schema(all, a);
+}
+
+json_t *capability_output_schema(const struct capability *cap, struct arena *a)
+{
+	return field_schema(cap->out ? cap->out : options_none, a);
+}
+
+static const struct field plan_step_out[] = {
+	OUT("step", FIELD_STR, .doc = "Name of the step."),
+	OUT("phase", FIELD_STR, .flags = FIELD_NULLABLE, .doc = "Phase it belongs to."),
+	OUT("title", FIELD_STR, .flags = FIELD_NULLABLE, .doc = "What it is for."),
+	OUT("action", FIELD_STR, .doc = "call, none, wait or stage."),
+	OUT("what", FIELD_STR, .flags = FIELD_NULLABLE, .doc = "The change in words."),
+	{.name = NULL}};
+
+const struct field plan_out[] = {
+	OUT("kind", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "What would be started."),
+	OUT("target", FIELD_STR, .flags = FIELD_NULLABLE, .doc = "On what."),
+	{.name = "steps",
+	 .type = FIELD_OBJECT,
+	 .flags = FIELD_REQUIRED | FIELD_MANY | FIELD_OPEN,
+	 .fields = plan_step_out,
+	 .doc = "In the order they would be carried out."},
+	OUT("resources", FIELD_ANY, .doc = "Objects that would be made or removed."),
+	OUT("warnings", FIELD_STRS, .doc = "What to look at before going on."),
+	OUT("plan_digest", FIELD_STR, .flags = FIELD_REQUIRED,
+	    .doc = "Send it with the request to run exactly this plan."),
+	FIELD_END};
+
+/* --- the one door ------------------------------------------------------ */
+
+static bool check_role(const struct call *c, struct err *e)
+{
+	const enum role least = c->cap->role;
+
+	if (c->who && c->who->role >= least)
+		return true;
+	err_set(e, ERR_FORBIDDEN, "%s needs the role %s", c->cap->name, role_name(least));
+	err_field(e, "", role_name(c->who ? c->who->role : ROLE_NONE), role_name(least));
+	return err_fix(e, "Ask an administrator for a token with the role %s.",
+		       role_name(least));
+}
+
+/* A destroying or spending call repeats the name of what it is about. */
+static bool check_confirm(const struct call *c, const json_t *in, struct err *e)
+{
+	const char *target = c->cap->target ? json_str_at(in, c->cap->target) : NULL;
+
+	if (!target)
+		target = c->cap->name;
+	if (!needs_confirm(c->cap) || c->opt.dry_run || streq(c->opt.confirm, target))
+		return true;
+	err_set(e, ERR_CONFIRM_NEEDED, "%s %s: confirm must be \"%s\"", c->cap->title,
+		c->cap->effect == CAP_SPEND ? "spends money" : "cannot be undone",
+		target);
+	err_field(e, "/confirm", c->opt.confirm ? c->opt.confirm : "", target);
+	return err_fix(e, "Look at the plan with dry_run=plan first, then send "
+			  "confirm with the target's name.");
+}
+
+/*
+ * The plan of a change that is no operation: one step, our own. It has a
+ * digest like every plan, so that a caller can treat all mutations alike.
+ */
+static bool plan_change(struct call *c, const void *in, struct reply *ret, struct err *e)
+{
+	const struct capability *cap = c->cap;
+	json_t *tree =
+		cap->in ? field_encode(cap->in, in, c->arena) : json_new_object(c->arena);
+	json_t *shown = cap->in ? field_mask(cap->in, tree, c->arena) : tree;
+	const char *target = cap->target ? json_str_at(tree, cap->target) : NULL;
+	const char *digest =
+		json_digest(c->arena, json_packf(c->arena, "{s:s,s:O}", "kind", cap->name,
+						 "in", tree));
+	json_t *plan = json_packf(
+		c->arena, "{s:s,s:s*,s:[{s:s,s:s,s:s,s:s,s:O}],s:[],s:[],s:s}", "kind",
+		cap->name, "target", target, "steps", "step", cap->name, "title",
+		cap->title, "action", "call", "what", cap->doc, "request", shown,
+		"resources", "warnings", "plan_digest", digest);
+
+	if (c->opt.dry_run || !streq(c->opt.plan_digest, digest)) {
+		reply_tree(c, ret, plan);
+		ret->planned = true;
+	}
+	if (c->opt.dry_run || streq(c->opt.plan_digest, digest))
+		return true;
+	err_set(e, ERR_PLAN_CHANGED, "The request is not the one that was planned");
+	return err_field(e, "/plan_digest", c->opt.plan_digest, digest);
+}
+
+static bool run(struct call *c, const json_t *in, struct reply *ret, struct err *e)
+{
+	const struct capability *cap = c->cap;
+	const bool plans = capability_mutates(cap) && !(cap->flags & CAP_LONG) &&
+			   (c->opt.dry_run || c->opt.plan_digest);
+	void *decoded = arena_alloc(c->arena, cap->in_size);
+
+	if (!check_role(c, e))
+		return false;
+	if (!field_decode(cap->in ? cap->in : options_none, in, c->arena, decoded, e))
+		return false;
+	if (!check_confirm(c, in, e))
+		return false;
+	if (plans && !plan_change(c, decoded, ret, e))
+		return false;
+	if (plans && c->opt.dry_run)
+		return true;
+	return cap->run(c, decoded, ret, e);
+}
+
+/*
+ * A refused mutation is recorded here; an accepted operation by its own
+ * transaction (op_submit); any other change here, after it was made.
+ */
+bool capability_invoke(struct call *c, const json_t *in, struct reply *ret, struct err *e)
+{
+	struct err audit = {0};
+	bool ok;
+
+	*ret = (struct reply){.status = 200};
+	err_clear(e);
+	if (!c->raw)
+		c->raw = in;
+	ok = run(c, in, ret, e);
+	if (!ok && e->code == ERR_NONE)
+		err_set(e, ERR_INTERNAL, "%s failed without saying why", c->cap->name);
+	if (!capability_mutates(c->cap) || ret->planned)
+		return ok;
+	if (!ok) {
+		/* The caller must learn of the first fault, not of this one. */
+		if (!call_audit(c, "refused", e, &audit))
+			err_because(e, "audit", errc_info(audit.code)->slug, audit.detail,
+				    NULL);
+		return false;
+	}
+	if (c->cap->flags & CAP_LONG)
+		return true;
+	return call_audit(c, "done", NULL, e);
+}
+
+bool call_audit(struct call *c, const char *outcome, const struct err *why, struct err *e)
+{
+	const struct capability *cap = c->cap;
+	const struct audit_entry entry = {
+		.principal = c->who ? c->who->id : NULL,
+		.name = c->who ? c->who->name : NULL,
+		.face = face_name(c->face),
+		.capability = cap->name,
+		.params = cap->in ? field_mask(cap->in, c->raw, c->arena) : NULL,
+		.outcome = outcome,
+		.error = why ? errc_info(why->code)->slug : NULL,
+		.request_id = c->request_id,
+	};
+
+	return audit_add(c->db, c->arena, &entry, e);
+}
+
+void reply_tree(struct call *c, struct reply *ret, const json_t *tree)
+{
+	struct buf b;
+
+	buf_init(&b, c->arena, LIMIT_DB_PARAM);
+	json_write_to(&b, tree);
+	ret->json = buf_str(&b);
+}
+
+void reply_text(struct reply *ret, struct str json)
+{
+	ret->json = json;
+}

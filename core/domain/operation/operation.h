@@ -1,0 +1,15 @@
+/*
+ * operation.h - what an operation looks like to those who asked for it.
+ *
+ * operation_out is the `out` of every CAP_LONG row and of the operation
+ * capabilities. The text itself comes from the journal (journal_get,
+ * journal_submit); this is its declaration.
+ */
+#ifndef INSTANTSTART_DOMAIN_OPERATION_OPERATION_H
+#define INSTANTSTART_DOMAIN_OPERATION_OPERATION_H
+
+#include "core/json/field.h"
+
+extern const struct field operation_out[];
+
+#endif

@@ -1,0 +1,186 @@
+#include "core/domain/step/read.h"
+
+#include <string.h>
+
+#include "core/domain/cluster/eks_access.h"
+#include "core/json/tree.h"
+
+/*
+ * c->seen.<key> = {op, paged, in, ok, missing, code, message, out, text, next};
+ * c->seen._reading names the one whose answer is awaited. A read is entered
+ * when it is built, so that one which the planner skips is not built again.
+ */
+static json_t *entry_of(const struct step_ctx *c, const char *key)
+{
+	return json_object_get(c->seen, key);
+}
+
+/* True when the read must be made (again, for its next page). */
+static bool wants(struct step_ctx *c, const char *key, json_t **ret_entry)
+{
+	json_t *entry = entry_of(c, key);
+
+	if (entry && !json_object_get(entry, "next"))
+		return false;
+	if (!entry) {
+		entry = json_object();
+		json_object_set_new(c->seen, key, entry);
+	}
+	json_object_set_new(c->seen, "_reading", json_string(key));
+	*ret_entry = entry;
+	return true;
+}
+
+static bool read_op(struct step_ctx *c, struct exchange *x, const char *key,
+		    enum aws_op_id op, json_t *in, bool paged)
+{
+	json_t *entry;
+	json_t *next;
+
+	if (!wants(c, key, &entry))
+		return false;
+	next = json_object_get(entry, "next");
+	if (next)
+		in = json_own(c->arena, json_incref(next));
+	else if (!in)
+		in = json_new_object(c->arena);
+	json_object_del(entry, "next");
+	json_put_int(entry, "op", (int64_t)op);
+	json_put_bool(entry, "paged", paged);
+	json_put(entry, "in", json_incref(in));
+	exchange_aws(x, op, in);
+	return true;
+}
+
+bool read_aws(struct step_ctx *c, struct exchange *x, const char *key,
+	      enum aws_op_id op, json_t *in)
+{
+	return read_op(c, x, key, op, in, false);
+}
+
+bool read_all(struct step_ctx *c, struct exchange *x, const char *key,
+	      enum aws_op_id op, json_t *in)
+{
+	return read_op(c, x, key, op, in, true);
+}
+
+bool read_kube(struct step_ctx *c, struct exchange *x, const char *key,
+	       const struct kube_request *r)
+{
+	struct kube_request page = *r;
+	struct kube_target target;
+	json_t *entry;
+
+	if (!wants(c, key, &entry))
+		return false;
+	page.continue_ = json_str_at(entry, "next");
+	if (page.continue_)
+		page.continue_ = arena_strdup(c->arena, page.continue_);
+	json_object_del(entry, "next");
+	eks_target(c, &target);
+	exchange_kube(x, &target, &page);
+	return true;
+}
+
+static void join_items(json_t *all, const json_t *page)
+{
+	json_t *items = json_at(all, "items");
+	json_t *more = json_at(page, "items");
+
+	if (items && more)
+		json_array_extend(items, more);
+}
+
+/* First page: takes the tree over; later pages: appends their items. */
+static void keep_out(struct step_ctx *c, json_t *entry, const struct answer *a)
+{
+	json_t *all = json_object_get(entry, "out");
+	enum aws_op_id op = (enum aws_op_id)json_int_or(entry, "op", 0);
+
+	if (!all)
+		json_object_set_new(entry, "out", json_incref(a->out));
+	else if (a->via == VIA_AWS)
+		aws_join_page(aws_op(op), all, a->out);
+	else
+		join_items(all, a->out);
+
+	if (a->via == VIA_AWS && json_bool_or(entry, "paged", false)) {
+		json_t *next = aws_next_page(aws_op(op), json_at(entry, "in"),
+					     a->out, c->arena);
+		if (next)
+			json_object_set_new(entry, "next", json_incref(next));
+	}
+	if (a->via == VIA_KUBE && json_str_or(a->out, "metadata.continue", "")[0])
+		json_put_str(entry, "next", json_str_at(a->out, "metadata.continue"));
+}
+
+void read_seen(struct step_ctx *c, const struct answer *a)
+{
+	const char *key = json_str_at(c->seen, "_reading");
+	json_t *entry = key ? entry_of(c, key) : NULL;
+
+	if (!entry)
+		return;
+	json_put_bool(entry, "ok", a->ok);
+	json_put_bool(entry, "missing", !a->ok && a->errc == ERR_CLOUD_NOT_FOUND);
+	json_put_str(entry, "code", a->ok ? "" : a->code ? a->code : "");
+	json_put_str(entry, "message", a->message ? a->message : "");
+	json_put_str(entry, "text", a->text);
+	if (a->ok && a->out)
+		keep_out(c, entry, a);
+}
+
+json_t *saw(const struct step_ctx *c, const char *key)
+{
+	return json_object_get(entry_of(c, key), "out");
+}
+
+const char *saw_text(const struct step_ctx *c, const char *key)
+{
+	return json_str_at(entry_of(c, key), "text");
+}
+
+bool saw_ok(const struct step_ctx *c, const char *key)
+{
+	return json_bool_or(entry_of(c, key), "ok", false);
+}
+
+bool saw_missing(const struct step_ctx *c, const char *key)
+{
+	return json_bool_or(entry_of(c, key), "missing", false);
+}
+
+const char *saw_code(const struct step_ctx *c, const char *key)
+{
+	return json_str_or(entry_of(c, key), "code", "");
+}
+
+const char *saw_message(const struct step_ctx *c, const char *key)
+{
+	return json_str_or(entry_of(c, key), "message", "");
+}
+
+bool gone_twice(struct step_ctx *c, const char *key, int64_t spacing_s, const char *what)
+{
+	const char *path = arena_printf(c->arena, "_gone.%s", key);
+	int64_t first = json_int_or(c->data, path, 0);
+
+	if (first == 0) {
+		step_save(c, path, json_integer(c->now_ms));
+		step_wait(c, spacing_s, "a second look that %s is gone", what);
+		return false;
+	}
+	if (c->now_ms - first < spacing_s * 1000 * c->cfg->poll_scale_percent / 100) {
+		step_wait(c, spacing_s, "a second look that %s is gone", what);
+		return false;
+	}
+	return true;
+}
+
+void not_gone(struct step_ctx *c, const char *key)
+{
+	const char *path = arena_printf(c->arena, "_gone.%s", key);
+
+	if (json_at(c->data, path))
+		json_drop(c->data, path);
+}

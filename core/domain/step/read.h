@@ -1,0 +1,51 @@
+/*
+ * read.h - the reads of a step, told apart by a key.
+ *
+ * A step's observe() lists what it wants to know:
+ *
+ *	return read_aws(c, x, "cluster", AWS_EKS_DescribeCluster, in) ||
+ *	       read_all(c, x, "vpcs", AWS_EC2_DescribeVpcs, NULL);
+ *
+ * its seen() is read_seen(), and plan() looks at saw(c, "vpcs"). Each read is
+ * made once a claim; a list is read to its last page. Answers live in c->seen.
+ */
+#ifndef INSTANTSTART_DOMAIN_STEP_READ_H
+#define INSTANTSTART_DOMAIN_STEP_READ_H
+
+#include "core/op/kind.h"
+
+/* True when the read was built into *x: it has not been made in this claim. */
+bool read_aws(struct step_ctx *c, struct exchange *x, const char *key,
+	      enum aws_op_id op, json_t *in);
+/* All pages, joined. */
+bool read_all(struct step_ctx *c, struct exchange *x, const char *key,
+	      enum aws_op_id op, json_t *in);
+/* Of the cluster in data.eks (see eks_access.h). Lists are read in chunks. */
+bool read_kube(struct step_ctx *c, struct exchange *x, const char *key,
+	       const struct kube_request *r);
+
+/* The seen() of every step that uses the above. */
+void read_seen(struct step_ctx *c, const struct answer *a);
+
+/* The answer's tree; NULL when the read failed, was skipped or not made. */
+json_t *saw(const struct step_ctx *c, const char *key);
+/* Text of a log or raw read; NULL likewise. */
+const char *saw_text(const struct step_ctx *c, const char *key);
+bool saw_ok(const struct step_ctx *c, const char *key);
+/* The thing does not exist: a definite answer, not a missing one. */
+bool saw_missing(const struct step_ctx *c, const char *key);
+/* "" when the read went well. */
+const char *saw_code(const struct step_ctx *c, const char *key);
+const char *saw_message(const struct step_ctx *c, const char *key);
+
+/*
+ * Gone means that two reads agree, spaced beyond the lag of lists: true when
+ * an earlier claim, at least `spacing_s` ago, has seen the same. The first time
+ * it remembers the moment under data.<key> and sets a wait.
+ */
+bool gone_twice(struct step_ctx *c, const char *key, int64_t spacing_s,
+		const char *what);
+/* It was there after all: forgets the first sighting. */
+void not_gone(struct step_ctx *c, const char *key);
+
+#endif

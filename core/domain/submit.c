@@ -1,0 +1,70 @@
+/* From a decoded request to a durable operation, or to its plan. */
+#include <string.h>
+
+#include "core/domain/capability.h"
+#include "core/json/tree.h"
+#include "core/op/journal.h"
+#include "core/op/runner.h"
+
+static bool answer_plan(struct call *c, struct reply *ret, const json_t *plan)
+{
+	reply_tree(c, ret, plan);
+	ret->planned = true;
+	return true;
+}
+
+/* Plans anew and compares: what was approved is what will run. */
+static bool check_digest(struct call *c, struct reply *ret, const json_t *plan,
+			 struct err *e)
+{
+	const char *now = json_str_or(plan, "plan_digest", "");
+
+	if (streq(now, c->opt.plan_digest))
+		return true;
+	reply_tree(c, ret, plan);
+	err_set(e, ERR_PLAN_CHANGED, "The plan is not the one that was approved");
+	err_field(e, "/plan_digest", c->opt.plan_digest, now);
+	return err_fix(e, "Look at the plan in this answer, then send its plan_digest.");
+}
+
+bool call_submit(struct call *c, const struct kind *k, const char *target,
+		 const json_t *input, struct reply *ret, struct err *e)
+{
+	char id[sizeof("op_") + ID_RANDOM];
+	struct submission s = {
+		.kind = k,
+		.target = target,
+		.input = input,
+		.principal = c->who->id,
+		.face = face_name(c->face),
+		.idem_key = c->opt.idempotency_key,
+		.plan_digest = c->opt.plan_digest,
+		.capability = c->cap->name,
+		.queue = c->opt.queue,
+		.traceparent = c->opt.traceparent,
+	};
+	struct submitted done = {0};
+	json_t *plan = NULL;
+
+	if (c->opt.dry_run || c->opt.plan_digest) {
+		if (!runner_plan(c->cloud, c->arena, k, target, input, &plan, e))
+			return false;
+		if (c->opt.dry_run)
+			return answer_plan(c, ret, plan);
+		if (!check_digest(c, ret, plan, e))
+			return false;
+	}
+	id_make(c->rng, c->clock->wall_ms(c->clock), "op_", id, sizeof(id));
+	s.id = id;
+	s.digest = json_digest(c->arena,
+			       json_packf(c->arena, "{s:s,s:s,s:O}", "kind", k->name,
+					  "target", target, "input", input));
+	s.audit = c->cap->in ? field_mask(c->cap->in, c->raw, c->arena) : c->raw;
+	if (!journal_submit(c->db, c->arena, &s, &done, e))
+		return false;
+	ret->status = 202;
+	ret->json = (struct str){done.operation, done.operation_len};
+	ret->location = arena_printf(c->arena, "/api/v1/operations/%s", done.id);
+	ret->retry_after_s = 1;
+	return true;
+}
