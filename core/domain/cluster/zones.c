@@ -1,0 +1,52 @@
+#include "core/domain/cluster/zones.h"
+
+#include <string.h>
+
+#include "core/json/tree.h"
+
+static const char *const no_eks[] = {"use1-az3", "usw1-az2", "cac1-az3", NULL};
+
+bool zone_takes_eks(const char *zone_id)
+{
+	for (size_t i = 0; no_eks[i]; i++)
+		if (streq(no_eks[i], zone_id))
+			return false;
+	return true;
+}
+
+const json_t *zone_find(const json_t *zones, const char *wanted)
+{
+	size_t i;
+	json_t *zone;
+
+	json_array_foreach((json_t *)zones, i, zone)
+		if (streq(json_str_at(zone, "ZoneName"), wanted) ||
+		    streq(json_str_at(zone, "ZoneId"), wanted))
+			return zone;
+	return NULL;
+}
+
+static bool usable(const json_t *zone)
+{
+	return streq(json_str_or(zone, "State", ""), "available") &&
+	       streq(json_str_or(zone, "ZoneType", "availability-zone"),
+		     "availability-zone") &&
+	       zone_takes_eks(json_str_or(zone, "ZoneId", ""));
+}
+
+bool zones_choose(const json_t *zones, const char *wanted, const json_t *ret[2])
+{
+	const json_t *first = wanted ? zone_find(zones, wanted) : NULL;
+	size_t n = 0, i;
+	json_t *zone;
+
+	if (first && usable(first))
+		ret[n++] = first;
+	json_array_foreach((json_t *)zones, i, zone) {
+		if (n == 2)
+			break;
+		if (zone != first && usable(zone))
+			ret[n++] = zone;
+	}
+	return n == 2;
+}

@@ -1,0 +1,28 @@
+/*
+ * names.h - names of what we make: functions of the cluster's name alone, so
+ * that a repeat finds what the first try made, and delete finds all of it.
+ */
+#ifndef INSTANTSTART_DOMAIN_STEP_NAMES_H
+#define INSTANTSTART_DOMAIN_STEP_NAMES_H
+
+#include "core/op/kind.h"
+
+/* What a role is for; the list is what delete walks. */
+enum role_purpose {
+	ROLE_NODES, /* execution role of the instance groups */
+	ROLE_S3_CSI,
+	ROLE_FSX_CSI,
+	ROLE_LOAD_BALANCERS,
+	ROLE_PURPOSES_
+};
+
+const char *name_stack(const struct step_ctx *c); /* instantstart-CLUSTER */
+const char *name_role(const struct step_ctx *c, enum role_purpose p);
+const char *name_role_arn(const struct step_ctx *c, enum role_purpose p);
+/* The configured bucket, or sagemaker-instantstart-ACCOUNT-REGION. */
+const char *name_bucket(const struct step_ctx *c);
+bool name_bucket_is_ours(const struct step_ctx *c);
+/* clusters/CLUSTER/lifecycle */
+const char *name_lifecycle_prefix(const struct step_ctx *c);
+
+#endif
