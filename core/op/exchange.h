@@ -30,6 +30,7 @@ struct exchange {
 
 struct answer {
 	enum via via;
+	const char *call; /* exchange_name() of what it answers */
 	bool ok;
 	bool ambiguous;
 	json_t *out; /* NULL when the answer is text */

@@ -176,7 +176,8 @@ struct err *step_fail_answer(struct step_ctx *c, const struct answer *a,
 			     const char *fmt, ...)
 	__attribute__((format(printf, 3, 4), returns_nonnull));
 void step_done(struct step_ctx *c, json_t *result);
-/* One exact question. choices: list of {id,title,consequence}; stolen. */
+/* One exact question. choices: list of {id,title,consequence}; stolen.
+ * evidence is borrowed, as are the result of step_done and an event's data. */
 void step_hold(struct step_ctx *c, const char *question, json_t *evidence,
 	       json_t *choices);
 

@@ -1,0 +1,260 @@
+/* What steps call: verdicts, persisted data, resources, catalog, tags. */
+#include <stdarg.h>
+#include <string.h>
+
+#include "core/json/tree.h"
+#include "core/op/kind.h"
+
+static const char tag_cluster[] = "instantstart:cluster";
+static const char tag_operation[] = "instantstart:operation";
+
+static struct verdict *decide(struct step_ctx *c, enum verdict_kind kind)
+{
+	c->verdict = (struct verdict){.kind = kind};
+	return &c->verdict;
+}
+
+void step_advance(struct step_ctx *c)
+{
+	decide(c, VERDICT_ADVANCE);
+}
+
+void step_goto(struct step_ctx *c, const char *step)
+{
+	decide(c, VERDICT_ADVANCE)->step = step;
+}
+
+void step_wait(struct step_ctx *c, int64_t seconds, const char *fmt, ...)
+{
+	va_list ap;
+	const char *text;
+
+	va_start(ap, fmt);
+	text = arena_vprintf(c->arena, fmt, ap);
+	va_end(ap);
+	decide(c, VERDICT_WAIT);
+	c->verdict.due_ms = seconds * 1000;
+	c->verdict.waiting_for = text;
+}
+
+void step_retry(struct step_ctx *c, enum errc code, const char *fmt, ...)
+{
+	va_list ap;
+	const char *text;
+
+	va_start(ap, fmt);
+	text = arena_vprintf(c->arena, fmt, ap);
+	va_end(ap);
+	decide(c, VERDICT_RETRY);
+	err_set(&c->verdict.error, code, "%s", text);
+}
+
+struct err *step_fail(struct step_ctx *c, enum errc code, const char *fmt, ...)
+{
+	va_list ap;
+	const char *text;
+
+	va_start(ap, fmt);
+	text = arena_vprintf(c->arena, fmt, ap);
+	va_end(ap);
+	decide(c, VERDICT_FAIL);
+	err_set(&c->verdict.error, code, "%s", text);
+	return &c->verdict.error;
+}
+
+static const char *via_source(const struct step_ctx *c, const struct answer *a)
+{
+	(void)c;
+	switch (a->via) {
+	case VIA_AWS:
+		return "aws";
+	case VIA_KUBE:
+		return "kubernetes";
+	case VIA_HELM:
+		return "helm";
+	case VIA_NONE:
+		break;
+	}
+	return "cloud";
+}
+
+struct err *step_fail_answer(struct step_ctx *c, const struct answer *a, const char *fmt,
+			     ...)
+{
+	va_list ap;
+	const char *text;
+
+	va_start(ap, fmt);
+	text = arena_vprintf(c->arena, fmt, ap);
+	va_end(ap);
+	decide(c, VERDICT_FAIL);
+	err_set(&c->verdict.error, a->errc ? a->errc : ERR_CLOUD_REFUSED, "%s", text);
+	err_because(&c->verdict.error, a->call ? a->call : via_source(c, a), a->code,
+		    a->message, a->request_id);
+	return &c->verdict.error;
+}
+
+void step_done(struct step_ctx *c, json_t *result)
+{
+	decide(c, VERDICT_DONE)->result = result;
+}
+
+void step_hold(struct step_ctx *c, const char *question, json_t *evidence,
+	       json_t *choices)
+{
+	json_t *q = json_new_object(c->arena);
+
+	json_put_str(q, "question", question);
+	json_put(q, "evidence", evidence ? json_incref(evidence) : json_object());
+	json_put(q, "choices", choices ? choices : json_array());
+	decide(c, VERDICT_HOLD)->question = q;
+}
+
+/* --- data -------------------------------------------------------------- */
+
+void step_save(struct step_ctx *c, const char *path, json_t *value)
+{
+	json_put(c->data, path, value);
+}
+
+void step_save_str(struct step_ctx *c, const char *path, const char *value)
+{
+	json_put_str(c->data, path, value);
+}
+
+const char *step_get(const struct step_ctx *c, const char *path)
+{
+	const char *value = json_str_at(c->data, path);
+
+	return !value && c->planning ? STEP_UNKNOWN : value;
+}
+
+const char *step_input(const struct step_ctx *c, const char *path)
+{
+	return json_str_at(c->input, path);
+}
+
+bool step_is_unknown(const char *value)
+{
+	return value && strstr(value, STEP_UNKNOWN) != NULL;
+}
+
+/* --- what is applied at settle ----------------------------------------- */
+
+static void put_or_null(json_t *o, const char *name, const char *z)
+{
+	json_object_set_new(o, name, z ? json_string(z) : json_null());
+}
+
+void step_own(struct step_ctx *c, const char *type, const char *id, const char *arn,
+	      const char *state)
+{
+	json_t *row = json_object();
+
+	put_or_null(row, "type", type);
+	put_or_null(row, "id", id);
+	put_or_null(row, "arn", arn);
+	put_or_null(row, "state", state);
+	json_push(c->resources, row);
+}
+
+void step_catalog(struct step_ctx *c, const char *kind, const char *name, json_t *desired,
+		  json_t *observed)
+{
+	json_t *row = json_object();
+
+	put_or_null(row, "kind", kind);
+	put_or_null(row, "name", name);
+	json_object_set_new(row, "desired", desired ? desired : json_null());
+	json_object_set_new(row, "observed", observed ? observed : json_null());
+	json_push(c->catalog, row);
+}
+
+void step_event(struct step_ctx *c, const char *what, json_t *data)
+{
+	json_t *row = json_object();
+
+	put_or_null(row, "what", what);
+	json_object_set_new(row, "data", data ? json_incref(data) : json_object());
+	json_push(c->events, row);
+}
+
+/* --- tags -------------------------------------------------------------- */
+
+/* The target of a part of a cluster reads "cluster/part". */
+static const char *cluster_of(const struct step_ctx *c)
+{
+	const char *name = step_input(c, "cluster");
+	struct str rest = str_of(name ? name : c->target);
+
+	return str_dup(c->arena, str_cut(&rest, '/'));
+}
+
+/* "key=value,key=value" of the configuration. */
+static void add_configured(const struct step_ctx *c, json_t *map)
+{
+	struct str rest = str_of(c->cfg ? c->cfg->default_tags : NULL);
+
+	while (rest.p) {
+		struct str value = str_trim(str_cut(&rest, ','));
+		const struct str key = str_trim(str_cut(&value, '='));
+
+		if (key.n && value.p)
+			json_object_set_new(map, str_dup(c->arena, key),
+					    json_string(str_dup(c->arena, value)));
+	}
+}
+
+json_t *step_tag_map(struct step_ctx *c)
+{
+	json_t *map = json_new_object(c->arena);
+	const char *key;
+	json_t *value;
+
+	add_configured(c, map);
+	json_object_foreach(json_at(c->input, "tags"), key,
+			    value) if (json_is_string(value))
+		json_object_set(map, key, value);
+	/* Ours come last: they are how we find our things again. */
+	json_object_set_new(map, tag_cluster, json_string(cluster_of(c)));
+	json_object_set_new(map, tag_operation, json_string(c->root_id));
+	return map;
+}
+
+json_t *step_tags(struct step_ctx *c)
+{
+	json_t *list = json_new_list(c->arena);
+	const char *key;
+	json_t *value;
+
+	json_object_foreach(step_tag_map(c), key, value)
+		json_push(list, json_pack("{s:s, s:O}", "Key", key, "Value", value));
+	return list;
+}
+
+/* EC2 and IAM say Key and Value, Tagging APIs key and value, EKS gives a map. */
+static const char *tag_value(const json_t *tags, const char *key)
+{
+	const json_t *row;
+
+	if (json_is_object(tags))
+		return json_string_value(json_object_get(tags, key));
+	row = json_find(tags, "Key", key);
+	if (row)
+		return json_str_at(row, "Value");
+	return json_str_at(json_find(tags, "key", key), "value");
+}
+
+bool step_tagged_ours(const struct step_ctx *c, const json_t *tags)
+{
+	const char *value = tag_value(tags, tag_operation);
+
+	return value && streq(value, c->root_id);
+}
+
+bool step_tagged_cluster(const struct step_ctx *c, const json_t *tags)
+{
+	const char *value = tag_value(tags, tag_cluster);
+
+	return value && streq(value, cluster_of(c));
+}
