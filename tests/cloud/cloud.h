@@ -96,6 +96,16 @@ void cloud_advance(struct cloud *c);
  * empty when the state did not change (a token replay, an equal apply).
  */
 const json_t *cloud_ledger(struct cloud *c);
+/*
+ * Opens the entry of a mutation that has arrived; cloud_effect() adds to the
+ * innermost open one. The front does this for AWS calls; the Kubernetes side
+ * does it for its own. `input` is borrowed and copied; token may be NULL.
+ */
+json_t *cloud_ledger_open(struct cloud *c, const char *via, const char *service,
+			  const char *op, const char *caller, const char *token,
+			  const json_t *input);
+/* outcome: "ok" or an error code. */
+void cloud_ledger_close(struct cloud *c, const char *outcome);
 /* The whole state: {table: {id: object}}; borrowed. */
 const json_t *cloud_state(struct cloud *c);
 
@@ -111,6 +121,14 @@ const json_t *cloud_state(struct cloud *c);
  */
 bool cloud_add_fault(struct cloud *c, const json_t *rule);
 void cloud_clear_faults(struct cloud *c);
+/*
+ * The first active rule that matches, consuming one of its times; NULL: none.
+ * AWS calls give service and op; the Kubernetes side gives `kube`, a text such
+ * as "apply persistentvolumes" that rules match as a prefix. Borrowed until
+ * the next call.
+ */
+const json_t *cloud_take_fault(struct cloud *c, const char *service, const char *op,
+			       const char *kube, bool mutating);
 /*
  * Named world settings: {"capacity":{"ml.p5.48xlarge":0}, "quota":{"L-…":4},
  * "lifecycle_script":"fail", "stack_failure":{"LogicalId":"reason"},
@@ -135,6 +153,15 @@ struct cloud_call {
 	int fault_status; /* 0: by the model, else 400 */
 	json_t *fault_members;
 };
+
+/*
+ * Values in `in` and in handlers' answers: times are numbers of seconds since
+ * the epoch (cloud_seconds()), fractions allowed, whatever the wire says;
+ * blobs are strings, or {"$base64": "…"} when they are not UTF-8. In answers
+ * members that begin with "_" and nulls are left out; any other member that
+ * the model does not know is a bug of the handler and answers 500.
+ */
+json_t *cloud_seconds(int64_t wall_ms);
 
 /* false: cloud_fault() was called. *ret_out: model member names; may stay NULL. */
 typedef bool cloud_handler(struct cloud_call *c, json_t **ret_out);
@@ -171,6 +198,21 @@ bool cloud_listed(struct cloud *c, const json_t *obj);
 /* Records a change of state in the ledger entry of the call. */
 void cloud_effect(struct cloud *c, const char *type, const char *id,
 		  const char *change);
+
+/*
+ * Who presented this EKS bearer token ("k8s-aws-v1.…"): the signature, the age
+ * (15 minutes) and the cluster name in it are verified. The first form takes a
+ * token for any cluster of the account. *ret_arn lives as long as the cloud.
+ */
+bool cloud_verify_eks_token(struct cloud *c, const char *token, const char **ret_arn);
+bool cloud_verify_eks_token_of(struct cloud *c, const char *cluster_name,
+			       const char *token, const char **ret_arn);
+/*
+ * Signatures and tokens are checked against this clock; the cloud's own unless
+ * set. The server sets the system's, so that moving its clock on does not
+ * expire what clients sign.
+ */
+void cloud_set_auth_clock(struct cloud *c, struct clock *clock);
 
 /* "vpc-0123456789abcdef0" from ("vpc-", 17); deterministic by seed. */
 const char *cloud_id(struct cloud *c, struct arena *a, const char *prefix, int hex);
