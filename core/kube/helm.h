@@ -27,9 +27,9 @@ struct helm_request {
 	enum helm_verb verb;
 	const char *release;
 	const char *ns;
-	const char *chart; /* path of a packaged or unpacked chart */
+	const char *chart;    /* path of a packaged or unpacked chart */
 	const json_t *values; /* NULL: the chart's own */
-	int64_t revision; /* HELM_ROLLBACK; 0: the one before */
+	int64_t revision;     /* HELM_ROLLBACK; 0: the one before */
 };
 
 struct helm_result {
@@ -51,8 +51,7 @@ struct helm {
 };
 
 void helm_call(struct helm *h, struct kube *k, const struct kube_target *t,
-	       const struct helm_request *r, struct arena *a,
-	       struct helm_result *ret);
+	       const struct helm_request *r, struct arena *a, struct helm_result *ret);
 
 /* What the newest release Secret says: "deployed", "pending-install",
  * "failed" …; NULL when the list (of Secrets with owner=helm,name=RELEASE) is

@@ -33,16 +33,16 @@ enum kube_verb {
 	KUBE_APPLY, /* server-side, fieldManager=instantstart, fieldValidation=Strict */
 	KUBE_MERGE_PATCH,
 	KUBE_DELETE, /* propagationPolicy=Foreground unless `orphan` */
-	KUBE_LOG, /* pods/log */
+	KUBE_LOG,    /* pods/log */
 	KUBE_WATCH,
 	KUBE_RAW /* GET of `name` as an absolute path: /readyz, /version */
 };
 
 struct kube_request {
 	enum kube_verb verb;
-	const char *api; /* "v1", "apps/v1", "karpenter.sh/v1" */
+	const char *api;    /* "v1", "apps/v1", "karpenter.sh/v1" */
 	const char *plural; /* "persistentvolumeclaims" */
-	const char *ns; /* NULL: cluster scope, or all namespaces for a list */
+	const char *ns;     /* NULL: cluster scope, or all namespaces for a list */
 	const char *name;
 	const char *subresource; /* NULL mostly */
 	const json_t *body;
@@ -50,9 +50,11 @@ struct kube_request {
 	const char *field_selector;
 	const char *continue_;
 	const char *resource_version; /* watch: where to go on */
-	int64_t limit; /* list chunk; 0: 500 */
-	bool force; /* apply: take over conflicting fields */
+	int64_t limit;                /* list chunk; 0: 500 */
+	bool force;                   /* apply: take over conflicting fields */
 	bool dry_run;
+	bool orphan;           /* delete: leave dependents alone */
+	int64_t watch_seconds; /* watch, followed log: the server ends it then; 0: 300 */
 	/* KUBE_LOG */
 	const char *container;
 	int64_t tail_lines; /* 0: all */
@@ -68,19 +70,21 @@ struct kube {
 	int64_t timeout_ms;
 	struct kube_token_cache *tokens;
 };
-void kube_init(struct kube *k, struct arena *a, struct transport *net,
-	       struct aws *aws, int64_t timeout_ms);
+void kube_init(struct kube *k, struct arena *a, struct transport *net, struct aws *aws,
+	       int64_t timeout_ms);
 
 /* The same fields mean the same as in struct aws_result; `code` is the Status
  * reason ("AlreadyExists", "NotFound", "Conflict", "Expired"). */
 struct kube_result {
 	bool ok;
 	bool ambiguous;
-	json_t *out; /* object, list or Status; NULL for logs */
+	json_t *out;      /* object, list or Status; NULL for logs */
 	const char *text; /* KUBE_LOG, KUBE_RAW */
 	int status;
 	const char *code;
 	const char *message;
+	const char *audit_id;  /* header Audit-Id; "" when none */
+	int64_t retry_after_s; /* 0: nothing said */
 	enum errc errc;
 };
 
@@ -92,12 +96,20 @@ void kube_parse(const struct kube_request *r, const struct http_answer *ans,
 /* EKS bearer token for the target; refreshed a minute before its end. */
 bool kube_token(struct kube *k, const struct kube_target *t, struct arena *a,
 		struct secret *ret, struct err *e) __attribute__((warn_unused_result));
-void kube_call(struct kube *k, const struct kube_target *t,
-	       const struct kube_request *r, struct arena *a,
-	       struct kube_result *ret);
+void kube_call(struct kube *k, const struct kube_target *t, const struct kube_request *r,
+	       struct arena *a, struct kube_result *ret);
+/*
+ * All chunks of a list joined in res->out. An expired continuation starts the
+ * list again, at most three times. Not ok: as kube_call().
+ */
+void kube_list_all(struct kube *k, const struct kube_target *t,
+		   const struct kube_request *r, struct arena *a,
+		   struct kube_result *ret);
+/* The server does not take the target's token any longer. */
+void kube_token_drop(struct kube *k, const struct kube_target *t);
 bool kube_verb_mutates(enum kube_verb verb);
+const char *kube_verb_name(enum kube_verb verb);
 /* Sets e from a failed result; returns false. */
-bool kube_err(const struct kube_request *r, const struct kube_result *res,
-	      struct err *e);
+bool kube_err(const struct kube_request *r, const struct kube_result *res, struct err *e);
 
 #endif

@@ -1,0 +1,193 @@
+#include "core/kube/helm.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/json/tree.h"
+#include "core/kube/child.h"
+#include "core/kube/helm_folder.h"
+
+enum { ARGS_MAX = 24, ENV_MAX = 16, HISTORY_KEPT = 5, KILL_MARGIN_S = 10 };
+
+struct words {
+	const char *v[ARGS_MAX + 1];
+	size_t n;
+};
+
+static void add(struct words *w, const char *z)
+{
+	if (w->n < ARGS_MAX)
+		w->v[w->n++] = z;
+}
+
+static void add_two(struct words *w, const char *flag, const char *value)
+{
+	add(w, flag);
+	add(w, value);
+}
+
+/* Names become arguments: one that begins with a dash would be a flag. */
+static bool check(const struct helm_request *r, struct err *e)
+{
+	const char *const given[] = {r->release, r->ns, r->chart};
+	const size_t n = r->verb == HELM_UPGRADE_INSTALL ? 3 : 2;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!given[i] || !*given[i] || given[i][0] == '-')
+			return err_set(
+				e, ERR_INVALID_INPUT,
+				"helm: \"%.64s\" is no release, namespace or chart",
+				given[i] ? given[i] : "");
+	}
+	return true;
+}
+
+static void arguments(const struct helm *h, const struct helm_request *r,
+		      const struct helm_folder *f, struct arena *a, struct words *w)
+{
+	const int64_t seconds = h->timeout_ms / 1000 - KILL_MARGIN_S;
+
+	add(w, "helm");
+	if (r->verb == HELM_UPGRADE_INSTALL) {
+		add(w, "upgrade");
+		add(w, "--install");
+		add(w, "--create-namespace");
+		add_two(w, "--history-max", arena_printf(a, "%d", HISTORY_KEPT));
+		if (f->values)
+			add_two(w, "--values", f->values);
+	} else if (r->verb == HELM_UNINSTALL) {
+		add(w, "uninstall");
+		add(w, "--ignore-not-found");
+	} else {
+		add(w, "rollback");
+		add_two(w, "--history-max", arena_printf(a, "%d", HISTORY_KEPT));
+	}
+	add_two(w, "--namespace", r->ns);
+	/* Helm gives up on a hook before we kill it, and records the failure. */
+	add_two(w, "--timeout",
+		arena_printf(a, "%" PRId64 "s", seconds > 1 ? seconds : 1));
+	add_two(w, "--color", "never");
+	add(w, "--");
+	add(w, r->release);
+	if (r->verb == HELM_UPGRADE_INSTALL)
+		add(w, r->chart);
+	if (r->verb == HELM_ROLLBACK && r->revision > 0)
+		add(w, arena_printf(a, "%" PRId64, r->revision));
+}
+
+/* Nothing of ours but how to get out: credentials stay with the poller. */
+static void environment(const struct helm_folder *f, struct arena *a, struct words *w)
+{
+	static const char *const kept[] = {"HTTPS_PROXY",   "HTTP_PROXY",  "NO_PROXY",
+					   "https_proxy",   "http_proxy",  "no_proxy",
+					   "SSL_CERT_FILE", "SSL_CERT_DIR"};
+	static const char *const homes[] = {"HOME", "TMPDIR", "HELM_CACHE_HOME",
+					    "HELM_CONFIG_HOME", "HELM_DATA_HOME"};
+
+	add(w, "PATH=/usr/bin:/bin");
+	add(w, arena_printf(a, "KUBECONFIG=%s", f->kubeconfig));
+	for (size_t i = 0; i < sizeof(homes) / sizeof(homes[0]); i++)
+		add(w, arena_printf(a, "%s=%s", homes[i], f->path));
+	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
+		const char *value = getenv(kept[i]);
+
+		if (value)
+			add(w, arena_printf(a, "%s=%s", kept[i], value));
+	}
+}
+
+static const struct {
+	const char *says;
+	enum errc errc;
+	bool ambiguous;
+} failures[] = {
+	{"another operation (install/upgrade/rollback) is in progress",
+	 ERR_CLOUD_CONFLICT, false},
+	{"Unauthorized", ERR_CREDENTIALS, false},
+	{"the server has asked for the client to provide credentials", ERR_CREDENTIALS,
+	 false},
+	{"is forbidden", ERR_CLOUD_DENIED, false},
+	{"context deadline exceeded", ERR_AMBIGUOUS, true},
+	{"i/o timeout", ERR_AMBIGUOUS, true},
+	{"unexpected EOF", ERR_AMBIGUOUS, true},
+	{"connection reset", ERR_AMBIGUOUS, true},
+	{"cluster unreachable", ERR_CLOUD_UNREACHABLE, false},
+	{"no such host", ERR_CLOUD_UNREACHABLE, false},
+	{"connection refused", ERR_CLOUD_UNREACHABLE, false},
+	{"failed calling webhook", ERR_CLOUD_UNAVAILABLE, false},
+	{"conflict with", ERR_FOREIGN_OBJECT, false},
+	{"exists and cannot be imported", ERR_FOREIGN_OBJECT, false},
+};
+
+static void judge(const struct child_end *end, struct arena *a, struct helm_result *ret)
+{
+	*ret = (struct helm_result){.exit_code = end->exit_code,
+				    .output = str_dup(a, str_trim(str_of(end->tail)))};
+	if (end->timed_out || end->signal) {
+		ret->ambiguous = true;
+		ret->errc = ERR_AMBIGUOUS;
+		return;
+	}
+	ret->ok = end->exit_code == 0;
+	if (ret->ok)
+		return;
+	ret->errc = ERR_DEPENDENCY_FAILED;
+	for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++) {
+		if (!strstr(end->tail, failures[i].says))
+			continue;
+		ret->errc = failures[i].errc;
+		ret->ambiguous = failures[i].ambiguous;
+		return;
+	}
+}
+
+static void fail(const struct err *e, struct arena *a, struct helm_result *ret)
+{
+	*ret = (struct helm_result){
+		.exit_code = -1, .output = arena_strdup(a, e->detail), .errc = e->code};
+}
+
+static void run(struct helm *h, const struct kube_target *t, const char *token,
+		const struct helm_request *r, struct arena *a, struct helm_result *ret)
+{
+	struct words argv = {0};
+	struct words env = {0};
+	struct arena unit; /* its end removes the folder */
+	struct helm_folder folder;
+	struct child_end end;
+	struct err e;
+
+	arena_init(&unit, 0);
+	if (!check(r, &e) ||
+	    !helm_folder_make(&unit, h->tmp_dir, t, token, r, &folder, &e)) {
+		fail(&e, a, ret);
+		arena_free(&unit);
+		return;
+	}
+	arguments(h, r, &folder, &unit, &argv);
+	environment(&folder, &unit, &env);
+	if (child_run(&(struct child){.binary = h->binary,
+				      .argv = argv.v,
+				      .env = env.v,
+				      .folder = folder.path,
+				      .timeout_ms = h->timeout_ms},
+		      &unit, &end, &e))
+		judge(&end, a, ret);
+	else
+		fail(&e, a, ret);
+	arena_free(&unit);
+}
+
+void helm_call(struct helm *h, struct kube *k, const struct kube_target *t,
+	       const struct helm_request *r, struct arena *a, struct helm_result *ret)
+{
+	struct secret token;
+	struct err e;
+
+	if (!kube_token(k, t, a, &token, &e)) {
+		fail(&e, a, ret);
+		return;
+	}
+	(h->run ? h->run : run)(h, t, secret_reveal(token), r, a, ret);
+}

@@ -1,0 +1,101 @@
+#include "core/kube/helm_folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <openssl/evp.h>
+
+#include "core/json/tree.h"
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	/* What cannot be removed must not keep the rest from being removed. */
+	(void)!remove(path);
+	return 0;
+}
+
+static void remove_folder(void *path)
+{
+	/* FTW_PHYS: a link that a chart planted is removed, never followed. */
+	nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static bool write_all(int fd, const char *p, size_t n)
+{
+	while (n > 0) {
+		const ssize_t k = write(fd, p, n);
+
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k <= 0)
+			return false;
+		p += k;
+		n -= (size_t)k;
+	}
+	return true;
+}
+
+static bool write_file(const char *path, const char *text, struct err *e)
+{
+	const int fd =
+		open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	bool ok = fd >= 0 && write_all(fd, text, strlen(text));
+
+	if (fd >= 0 && close(fd) != 0)
+		ok = false;
+	if (!ok)
+		return err_set(e, ERR_INTERNAL, "helm: cannot write %s: %s", path,
+			       strerror(errno));
+	return true;
+}
+
+static const char *base64(struct arena *a, const char *z)
+{
+	const size_t n = strlen(z);
+	char *out = arena_alloc(a, (n + 2) / 3 * 4 + 1);
+
+	EVP_EncodeBlock((unsigned char *)out, (const unsigned char *)z, (int)n);
+	return out;
+}
+
+static json_t *kubeconfig(struct arena *a, const struct kube_target *t, const char *token)
+{
+	json_t *cluster = json_packf(a, "{s:s}", "server", t->endpoint);
+
+	if (t->ca_pem)
+		json_put_str(cluster, "certificate-authority-data", base64(a, t->ca_pem));
+	return json_packf(
+		a, "{s:s,s:s,s:s,s:[{s:s,s:O}],s:[{s:s,s:{s:s}}],s:[{s:s,s:{s:s,s:s}}]}",
+		"apiVersion", "v1", "kind", "Config", "current-context", "target",
+		"clusters", "name", "target", "cluster", cluster, "users", "name",
+		"target", "user", "token", token, "contexts", "name", "target", "context",
+		"cluster", "target", "user", "target");
+}
+
+bool helm_folder_make(struct arena *a, const char *parent, const struct kube_target *t,
+		      const char *token, const struct helm_request *r,
+		      struct helm_folder *ret, struct err *e)
+{
+	char *path = arena_printf(a, "%s/helm-XXXXXX", parent ? parent : "/tmp");
+
+	*ret = (struct helm_folder){0};
+	if (!mkdtemp(path)) /* makes it with mode 0700 */
+		return err_set(e, ERR_INTERNAL, "helm: cannot make a folder in %s: %s",
+			       parent, strerror(errno));
+	arena_defer(a, remove_folder, path);
+	ret->path = path;
+	ret->kubeconfig = arena_printf(a, "%s/kubeconfig", path);
+	if (!write_file(ret->kubeconfig, json_text(a, kubeconfig(a, t, token)), e))
+		return false;
+	if (!r->values)
+		return true;
+	ret->values = arena_printf(a, "%s/values.json", path);
+	return write_file(ret->values, json_text(a, r->values), e);
+}

@@ -1,0 +1,28 @@
+/*
+ * helm_folder.h - the private folder of one Helm run.
+ *
+ * Mode 0700, files 0600, made under the configured parent and removed with all
+ * that Helm left in it when the arena is reset (arena_defer).
+ */
+#ifndef INSTANTSTART_KUBE_HELM_FOLDER_H
+#define INSTANTSTART_KUBE_HELM_FOLDER_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "core/base/arena.h"
+#include "core/base/err.h"
+#include "core/kube/helm.h"
+
+struct helm_folder {
+	const char *path;
+	const char *kubeconfig;
+	const char *values; /* NULL: none given */
+};
+
+bool helm_folder_make(struct arena *a, const char *parent, const struct kube_target *t,
+		      const char *token, const struct helm_request *r,
+		      struct helm_folder *ret, struct err *e)
+	__attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,124 @@
+#include <string.h>
+#include <zlib.h>
+
+#include <openssl/evp.h>
+
+#include "core/base/buf.h"
+#include "core/json/tree.h"
+#include "core/kube/helm.h"
+
+/* A release carries its chart's templates twice; Kubernetes caps the Secret at
+ * 1 MiB, and JSON of CRDs packs ten to one. */
+enum { RELEASE_JSON_MAX = 24 * 1024 * 1024 };
+
+static int64_t label_number(const json_t *secret, const char *label)
+{
+	const char *text = json_string_value(
+		json_object_get(json_at(secret, "metadata.labels"), label));
+	int64_t n = 0;
+
+	return text && str_to_i64(str_of(text), &n) ? n : 0;
+}
+
+static const json_t *newest(const json_t *list)
+{
+	const json_t *found = NULL;
+	const json_t *secret = NULL;
+	size_t i = 0;
+
+	json_array_foreach(json_at(list, "items"), i, secret)
+	{
+		if (!found ||
+		    label_number(secret, "version") > label_number(found, "version"))
+			found = secret;
+	}
+	return found;
+}
+
+const char *helm_release_status(const json_t *secret_list, int64_t *ret_revision,
+				int64_t *ret_modified_s)
+{
+	const json_t *secret = newest(secret_list);
+
+	*ret_revision = label_number(secret, "version");
+	/* A release that was never touched again has createdAt only. */
+	*ret_modified_s = label_number(secret, "modifiedAt");
+	if (*ret_modified_s == 0)
+		*ret_modified_s = label_number(secret, "createdAt");
+	return json_str_at(secret, "metadata.labels.status");
+}
+
+/* NULL when it is not base64. */
+static unsigned char *from_base64(struct arena *a, const char *p, size_t n, size_t *ret_n)
+{
+	unsigned char *out = arena_alloc(a, n + 4);
+	int len = 0;
+
+	if (n == 0 || n % 4 != 0 || n > RELEASE_JSON_MAX)
+		return NULL;
+	len = EVP_DecodeBlock(out, (const unsigned char *)p, (int)n);
+	if (len < 0)
+		return NULL;
+	/* EVP_DecodeBlock counts the padding as bytes. */
+	for (size_t i = n; i > n - 2 && p[i - 1] == '='; i--)
+		len--;
+	*ret_n = (size_t)len;
+	return out;
+}
+
+static void end_inflate(void *p)
+{
+	inflateEnd(p);
+}
+
+static const char *gunzip(struct arena *a, const unsigned char *p, size_t n,
+			  size_t *ret_n)
+{
+	unsigned char piece[16384];
+	struct buf out;
+	z_stream *z = arena_new(a, z_stream);
+	int rc = Z_OK;
+
+	buf_init(&out, a, RELEASE_JSON_MAX);
+	z->next_in = arena_alloc(a, n);
+	memcpy(z->next_in, p, n);
+	z->avail_in = (uInt)n;
+	if (inflateInit2(z, 16 + MAX_WBITS) != Z_OK)
+		return NULL;
+	arena_defer(a, end_inflate, z);
+	while (rc == Z_OK && !out.overflow) {
+		z->next_out = piece;
+		z->avail_out = sizeof(piece);
+		rc = inflate(z, Z_NO_FLUSH);
+		buf_add(&out, piece, sizeof(piece) - z->avail_out);
+	}
+	*ret_n = out.len;
+	return rc == Z_STREAM_END && !out.overflow ? buf_cstr(&out) : NULL;
+}
+
+const char *helm_release_chart_version(const json_t *secret_list, struct arena *a)
+{
+	const char *text = json_str_at(newest(secret_list), "data.release");
+	const unsigned char *bytes = NULL;
+	const char *json = NULL;
+	const char *version = NULL;
+	struct arena scratch; /* a release is large; its version is not */
+	struct err e;
+	size_t n = 0;
+
+	if (!text)
+		return NULL;
+	arena_init(&scratch, 4 * (size_t)RELEASE_JSON_MAX);
+	bytes = from_base64(&scratch, text, strlen(text), &n);
+	if (bytes)
+		bytes = from_base64(&scratch, (const char *)bytes, n, &n);
+	if (bytes)
+		json = gunzip(&scratch, bytes, n, &n);
+	if (json)
+		version = json_str_at(json_parse(&scratch, (struct str){json, n}, &e),
+				      "chart.metadata.version");
+	if (version)
+		version = arena_strdup(a, version);
+	arena_free(&scratch);
+	return version;
+}
