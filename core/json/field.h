@@ -10,6 +10,12 @@
  * Decoding reports every violation at once, with the JSON pointer, the value
  * seen and what would work. Unknown members are refused by name, with the
  * nearest known name as a hint.
+ *
+ * Bounds: `min` and `max` of 0 mean unbounded; a `max` of 0 above which `min`
+ * lies means no upper bound. They bound an INT's or NUM's value, a STR's length
+ * in characters, and the length of every list and map; with a list of strings,
+ * `one_of` and `pattern` hold for each of them. A FIELD_OBJECT without `fields`
+ * (outputs only) is an object of any members.
  */
 #ifndef INSTANTSTART_JSON_FIELD_H
 #define INSTANTSTART_JSON_FIELD_H
@@ -41,7 +47,7 @@ enum field_flags {
 	FIELD_PATH = 1 << 3, /* comes from the REST path */
 	FIELD_QUERY = 1 << 4, /* REST: comes from the query of a POST or DELETE too */
 	FIELD_MANY = 1 << 5, /* a list of what the type says */
-	FIELD_OPEN = 1 << 6 /* outputs: further members are allowed */
+	FIELD_OPEN = 1 << 6 /* outputs: the object may have further members */
 };
 
 /* A list of nested structs, each of the descriptor's `size`. */
@@ -96,11 +102,15 @@ struct field {
 		.name = (member), .type = (json_type), __VA_ARGS__           \
 	}
 #define FIELD_END { .name = NULL }
+/* Ends the rows of an answer that may carry further members. */
+#define FIELD_END_OPEN { .name = NULL, .flags = FIELD_OPEN }
 
 /*
  * Decodes `in` (an object; NULL counts as {}) into *ret, which must be as large
- * as the struct the fields describe. Defaults are applied. Strings are copied
- * into the arena. false: ERR_INVALID_INPUT with all violations.
+ * as the struct the fields describe. Defaults are applied, also those inside of
+ * nested objects that are absent. Strings are copied into the arena; members of
+ * type json_t * borrow from `in`. A null is refused like any other wrong type.
+ * false: ERR_INVALID_INPUT with all violations.
  */
 bool field_decode(const struct field *fields, const json_t *in, struct arena *a,
 		  void *ret, struct err *e)
@@ -109,7 +119,8 @@ bool field_decode(const struct field *fields, const json_t *in, struct arena *a,
 /*
  * Turns a text from a path or query into the member's JSON value: numbers and
  * booleans are parsed, lists are split at commas. A text that does not fit
- * stays a string, so that field_decode() reports it.
+ * stays a string, so that field_decode() reports it. The caller owns the value;
+ * NULL when the text is not UTF-8.
  */
 json_t *field_from_text(const struct field *f, const char *text);
 
