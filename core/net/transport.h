@@ -30,20 +30,23 @@ enum { HTTP_HEADERS_MAX = 24 };
 
 struct http_request {
 	const char *method; /* upper case */
-	const char *url; /* absolute; path and query exactly as to be sent */
+	const char *url;    /* absolute; path and query exactly as to be sent */
 	struct http_header header[HTTP_HEADERS_MAX];
 	size_t n_headers;
 	struct secret authorization; /* sent as Authorization; never logged */
-	const char *body; /* NULL: none */
+	const char *body;            /* NULL: none */
 	size_t body_len;
 	int64_t timeout_ms; /* whole exchange, > 0 */
-	const char *ca_pem; /* trust only these authorities; NULL: the system's and the configured ones */
+	const char *ca_pem; /* trust only these authorities; NULL: the system's and the
+			       configured ones */
 	/*
 	 * Streaming answers (watch, log follow): called with each piece as it
-	 * comes; false stops the transfer. The body is then not collected.
+	 * comes; false stops the transfer. The body is then not collected,
+	 * but an answer other than 2xx is: it says what went wrong.
 	 */
 	bool (*on_data)(void *ctx, const char *p, size_t n);
 	void *on_data_ctx;
+	bool no_proxy; /* link-local metadata services: never through a proxy */
 };
 
 enum net_outcome { NET_NOT_SENT, NET_AMBIGUOUS, NET_ANSWERED };
@@ -62,17 +65,18 @@ struct transport {
 	 * Returns whether an answer came, whatever its status. Else e is set
 	 * (CLOUD_UNREACHABLE, or AMBIGUOUS when bytes may have arrived) and
 	 * ret->outcome says which. An answer above LIMIT_CLOUD_BODY is
-	 * AMBIGUOUS for a mutation's sake: the request did arrive.
+	 * AMBIGUOUS for a mutation's sake: the request did arrive. Redirects
+	 * are answers. A request other than GET and HEAD is sent at most once,
+	 * also when a kept connection turns out to be dead.
 	 */
-	bool (*send)(struct transport *t, struct arena *a,
-		     const struct http_request *req, struct http_answer *ret,
-		     struct err *e);
+	bool (*send)(struct transport *t, struct arena *a, const struct http_request *req,
+		     struct http_answer *ret, struct err *e);
 };
 
-/* extra_ca_pem (may be NULL) is added to the system's authorities; proxies come
+/* extra_ca_pem (PEM text; may be NULL) is added to the system's authorities; proxies come
  * from HTTPS_PROXY and NO_PROXY. One handle, reused: connections are kept. */
-struct transport *net_curl_new(struct arena *a, const char *extra_ca_pem,
-			       struct err *e) __attribute__((warn_unused_result));
+struct transport *net_curl_new(struct arena *a, const char *extra_ca_pem, struct err *e)
+	__attribute__((warn_unused_result));
 
 void http_add_header(struct http_request *r, const char *name, const char *value);
 /* NULL when there is no such header; the name in lower case. */
