@@ -40,11 +40,14 @@ void log_write(const struct log *l, enum log_level level, const char *event,
 /* level error; code, detail and the causes of e. */
 void log_err(const struct log *l, const char *event, const struct err *e);
 
-#define log_at(l, level, event, ...)                                        \
-	log_write((l), (level), (event), (struct log_kv[]){__VA_ARGS__},    \
-		  sizeof((struct log_kv[]){__VA_ARGS__}) /                  \
-			  sizeof(struct log_kv))
-#define log_info(l, event, ...) log_at(l, LOG_INFO, event, __VA_ARGS__)
-#define log_warn(l, event, ...) log_at(l, LOG_WARN, event, __VA_ARGS__)
+/* log_info(l, "event", LOG_S(k, v), …): any number of pairs, also none; the
+ * closing empty pair, which is not written, is what ISO C asks for then. */
+#define log_at(l, level, ...) log_at_((l), (level), __VA_ARGS__, LOG_S(NULL, NULL))
+#define log_at_(l, level, event, ...)                                                    \
+	log_write((l), (level), (event), (struct log_kv[]){__VA_ARGS__},                 \
+		  sizeof((struct log_kv[]){__VA_ARGS__}) / sizeof(struct log_kv))
+#define log_debug(l, ...) log_at(l, LOG_DEBUG, __VA_ARGS__)
+#define log_info(l, ...)  log_at(l, LOG_INFO, __VA_ARGS__)
+#define log_warn(l, ...)  log_at(l, LOG_WARN, __VA_ARGS__)
 
 #endif

@@ -30,24 +30,24 @@
 #include "core/base/str.h"
 
 enum field_type {
-	FIELD_STR, /* const char *; NULL when absent */
-	FIELD_INT, /* int64_t */
-	FIELD_BOOL, /* bool */
-	FIELD_NUM, /* double */
-	FIELD_STRS, /* struct str_list */
+	FIELD_STR,    /* const char *; NULL when absent */
+	FIELD_INT,    /* int64_t */
+	FIELD_BOOL,   /* bool */
+	FIELD_NUM,    /* double */
+	FIELD_STRS,   /* struct str_list */
 	FIELD_OBJECT, /* nested struct, by `fields`; struct field_list when FIELD_MANY */
-	FIELD_MAP, /* json_t *: object of strings */
-	FIELD_ANY /* json_t *: passed on as it is */
+	FIELD_MAP,    /* json_t *: object of strings */
+	FIELD_ANY     /* json_t *: passed on as it is */
 };
 
 enum field_flags {
 	FIELD_REQUIRED = 1 << 0,
 	FIELD_NULLABLE = 1 << 1, /* outputs: the member may be null */
-	FIELD_SECRET = 1 << 2, /* masked in audit, journal, plans; never echoed */
-	FIELD_PATH = 1 << 3, /* comes from the REST path */
-	FIELD_QUERY = 1 << 4, /* REST: comes from the query of a POST or DELETE too */
-	FIELD_MANY = 1 << 5, /* a list of what the type says */
-	FIELD_OPEN = 1 << 6 /* outputs: the object may have further members */
+	FIELD_SECRET = 1 << 2,   /* masked in audit, journal, plans; never echoed */
+	FIELD_PATH = 1 << 3,     /* comes from the REST path */
+	FIELD_QUERY = 1 << 4,    /* REST: comes from the query of a POST or DELETE too */
+	FIELD_MANY = 1 << 5,     /* a list of what the type says */
+	FIELD_OPEN = 1 << 6      /* outputs: the object may have further members */
 };
 
 /* A list of nested structs, each of the descriptor's `size`. */
@@ -62,48 +62,63 @@ struct field {
 	size_t offset;
 	unsigned flags;
 	const char *const *one_of; /* NULL-ended list of allowed strings */
-	const char *pattern; /* PCRE2, anchored by the decoder */
+	const char *pattern;       /* PCRE2, anchored by the decoder */
 	int64_t min; /* value, or length of a string or list; 0,0: unbounded */
 	int64_t max;
 	const char *dflt; /* default, as JSON text */
 	const char *unit;
-	const char *example; /* as JSON text */
-	const char *doc; /* one sentence */
+	const char *example;        /* as JSON text */
+	const char *doc;            /* one sentence */
 	const struct field *fields; /* of a nested object */
-	size_t size; /* of the nested struct */
+	size_t size;                /* of the nested struct */
 };
 
-#define FIELD_TYPE_OF(m)                                                     \
+#define FIELD_TYPE_OF(m)                                                                 \
 	_Generic((m), const char *: FIELD_STR, int64_t: FIELD_INT,           \
 		bool: FIELD_BOOL, double: FIELD_NUM,                         \
 		struct str_list: FIELD_STRS, json_t *: FIELD_ANY)
 
-/* A member of an input struct whose JSON type follows from its C type. */
-#define FIELD(S, m, ...)                                                     \
-	{                                                                    \
-		.name = #m, .type = FIELD_TYPE_OF(((S *)0)->m),              \
-		.offset = offsetof(S, m), __VA_ARGS__                        \
+/*
+ * The rows. Behind the named parameters come further designated members, or
+ * none: each macro hands on an empty last argument, because ISO C wants one.
+ *
+ * FIELD(S, m, …)  a member of an input struct; its JSON type follows from its C type
+ * FIELD_MAP_OF(S, m, …)  a json_t * member that takes an object of strings
+ * FIELD_STRUCT(S, m, Sub, sub_fields, …)  a nested struct member, or with
+ *                 FIELD_MANY a struct field_list of them
+ * OUT("member", json_type, …)  a member of an answer
+ */
+#define FIELD(S, ...) FIELD_(S, __VA_ARGS__, )
+#define FIELD_(S, m, ...)                                                                \
+	{                                                                                \
+		.name = #m, .type = FIELD_TYPE_OF(((S *)0)->m),                          \
+		.offset = offsetof(S, m), __VA_ARGS__                                    \
 	}
-/* A json_t * member that takes an object of strings. */
-#define FIELD_MAP_OF(S, m, ...)                                              \
-	{                                                                    \
-		.name = #m, .type = FIELD_MAP, .offset = offsetof(S, m),     \
-		__VA_ARGS__                                                  \
+#define FIELD_MAP_OF(S, ...) FIELD_MAP_OF_(S, __VA_ARGS__, )
+#define FIELD_MAP_OF_(S, m, ...)                                                         \
+	{                                                                                \
+		.name = #m, .type = FIELD_MAP, .offset = offsetof(S, m), __VA_ARGS__     \
 	}
-/* A nested struct member, or with FIELD_MANY a struct field_list of them. */
-#define FIELD_STRUCT(S, m, Sub, sub_fields, ...)                             \
-	{                                                                    \
-		.name = #m, .type = FIELD_OBJECT, .offset = offsetof(S, m),  \
-		.fields = (sub_fields), .size = sizeof(Sub), __VA_ARGS__     \
+#define FIELD_STRUCT(S, m, Sub, ...) FIELD_STRUCT_(S, m, Sub, __VA_ARGS__, )
+#define FIELD_STRUCT_(S, m, Sub, sub_fields, ...)                                        \
+	{                                                                                \
+		.name = #m, .type = FIELD_OBJECT, .offset = offsetof(S, m),              \
+		.fields = (sub_fields), .size = sizeof(Sub), __VA_ARGS__                 \
 	}
-/* A member of an answer. */
-#define OUT(member, json_type, ...)                                          \
-	{                                                                    \
-		.name = (member), .type = (json_type), __VA_ARGS__           \
+#define OUT(member, ...) OUT_(member, __VA_ARGS__, )
+#define OUT_(member, json_type, ...)                                                     \
+	{                                                                                \
+		.name = (member), .type = (json_type), __VA_ARGS__                       \
 	}
-#define FIELD_END { .name = NULL }
+#define FIELD_END                                                                        \
+	{                                                                                \
+		.name = NULL                                                             \
+	}
 /* Ends the rows of an answer that may carry further members. */
-#define FIELD_END_OPEN { .name = NULL, .flags = FIELD_OPEN }
+#define FIELD_END_OPEN                                                                   \
+	{                                                                                \
+		.name = NULL, .flags = FIELD_OPEN                                        \
+	}
 
 /*
  * Decodes `in` (an object; NULL counts as {}) into *ret, which must be as large
@@ -113,8 +128,7 @@ struct field {
  * false: ERR_INVALID_INPUT with all violations.
  */
 bool field_decode(const struct field *fields, const json_t *in, struct arena *a,
-		  void *ret, struct err *e)
-	__attribute__((warn_unused_result));
+		  void *ret, struct err *e) __attribute__((warn_unused_result));
 
 /*
  * Turns a text from a path or query into the member's JSON value: numbers and
@@ -134,9 +148,8 @@ json_t *field_mask(const struct field *fields, const json_t *in, struct arena *a
 json_t *field_schema(const struct field *fields, struct arena *a);
 
 /* Validates a tree (an answer) against a descriptor; used by tests. */
-bool field_validate(const struct field *fields, const json_t *tree,
-		    struct arena *a, struct err *e)
-	__attribute__((warn_unused_result));
+bool field_validate(const struct field *fields, const json_t *tree, struct arena *a,
+		    struct err *e) __attribute__((warn_unused_result));
 
 /* The row of that name, or NULL. */
 const struct field *field_find(const struct field *fields, const char *name);
