@@ -20,6 +20,8 @@
 #include "core/db/db.h"
 #include "core/op/kind.h"
 
+struct budget;
+
 struct runner {
 	struct db *db;
 	struct aws *aws;
@@ -32,6 +34,12 @@ struct runner {
 	const struct log *log; /* NULL: silent */
 	const struct kind *const *kinds; /* NULL-ended */
 	const char *worker; /* host/pid, for claimed_by */
+	struct budget *budget; /* of calls per service; NULL: unbounded */
+	/* NULL in the programs; a test's world otherwise, in place of aws, kube
+	 * and helm. */
+	void (*exchange)(struct runner *r, const struct exchange *x, const char *token,
+			 struct arena *a, struct answer *ret);
+	void *exchange_ctx;
 };
 
 /*

@@ -1,0 +1,203 @@
+/* The only place where a request leaves: one exchange, and its answer. */
+#include <string.h>
+
+#include "core/base/str.h"
+#include "core/json/tree.h"
+#include "core/op/walk.h"
+
+bool exchange_mutates(const struct exchange *x)
+{
+	switch (x->via) {
+	case VIA_AWS:
+		return aws_op_mutates(aws_op(x->aws));
+	case VIA_KUBE:
+		return kube_verb_mutates(x->kube.verb);
+	case VIA_HELM:
+		return true;
+	case VIA_NONE:
+		break;
+	}
+	return false;
+}
+
+/* --- time -------------------------------------------------------------- */
+
+int64_t runner_margin_ms(int64_t lease_ms)
+{
+	return lease_ms / 10 < 5000 ? lease_ms / 10 : 5000;
+}
+
+int64_t runner_call_ms(const struct runner *r, const struct exchange *x)
+{
+	if (x->via == VIA_HELM)
+		return r->helm ? r->helm->timeout_ms : r->cfg->call_timeout_ms;
+	/* aws_call repeats once after a refusal of stale credentials. */
+	return x->via == VIA_AWS ? 2 * r->cfg->call_timeout_ms : r->cfg->call_timeout_ms;
+}
+
+/* At least what the longest exchange needs, or no claim could ever make it. */
+int64_t runner_lease_ms(const struct runner *r)
+{
+	int64_t longest = 2 * r->cfg->call_timeout_ms;
+	int64_t lease = r->cfg->lease_ms;
+
+	if (r->helm && r->helm->timeout_ms > longest)
+		longest = r->helm->timeout_ms;
+	if (lease - 2 * runner_margin_ms(lease) < longest)
+		lease = longest * 5 / 4 + 1;
+	return lease;
+}
+
+/* --- the exchange ------------------------------------------------------ */
+
+static void ask_aws(struct runner *r, const struct exchange *x, const char *token,
+		    struct arena *a, struct answer *ret)
+{
+	const char *member = aws_op_token_member(aws_op(x->aws));
+	struct aws_result res = {0};
+	json_t *in = x->in;
+
+	if (token && member) {
+		in = json_own(a, in ? json_copy(in) : json_object());
+		json_object_set_new(in, member, json_string(token));
+	} else if (!in) {
+		in = json_new_object(a);
+	}
+	aws_call(r->aws, x->aws, in, a, &res);
+	ret->ok = res.ok;
+	ret->ambiguous = res.ambiguous;
+	ret->out = res.out;
+	ret->status = res.status;
+	ret->code = res.code;
+	ret->message = res.message;
+	ret->request_id = res.request_id;
+	ret->errc = res.errc;
+}
+
+static void ask_kube(struct runner *r, const struct exchange *x, struct arena *a,
+		     struct answer *ret)
+{
+	struct kube_result res = {0};
+
+	kube_call(r->kube, &x->target, &x->kube, a, &res);
+	ret->ok = res.ok;
+	ret->ambiguous = res.ambiguous;
+	ret->out = res.out;
+	ret->text = res.text;
+	ret->status = res.status;
+	ret->code = res.code;
+	ret->message = res.message;
+	ret->errc = res.errc;
+}
+
+static void ask_helm(struct runner *r, const struct exchange *x, struct arena *a,
+		     struct answer *ret)
+{
+	struct helm_result res = {0};
+
+	helm_call(r->helm, r->kube, &x->target, &x->helm, a, &res);
+	ret->ok = res.ok;
+	ret->ambiguous = res.ambiguous;
+	ret->text = res.output;
+	ret->status = res.exit_code;
+	ret->code = res.ok ? "" : arena_printf(a, "exit %d", res.exit_code);
+	ret->message = res.output;
+	ret->errc = res.errc;
+}
+
+void runner_exchange(struct runner *r, const struct exchange *x, const char *token,
+		     struct arena *a, struct answer *ret)
+{
+	*ret = (struct answer){.via = x->via, .call = exchange_name(x, a)};
+	if (r->exchange)
+		r->exchange(r, x, token, a, ret);
+	else if (x->via == VIA_AWS)
+		ask_aws(r, x, token, a, ret);
+	else if (x->via == VIA_KUBE)
+		ask_kube(r, x, a, ret);
+	else if (x->via == VIA_HELM)
+		ask_helm(r, x, a, ret);
+	ret->code = ret->code ? ret->code : "";
+	ret->message = ret->message ? ret->message : "";
+	ret->request_id = ret->request_id ? ret->request_id : "";
+	if (!ret->ok && ret->errc == ERR_NONE)
+		ret->errc = ret->ambiguous ? ERR_AMBIGUOUS : ERR_CLOUD_REFUSED;
+}
+
+/* --- budget ------------------------------------------------------------ */
+
+static const char *service_of(const struct exchange *x)
+{
+	return x->via == VIA_AWS ? aws_op_service(aws_op(x->aws)) : NULL;
+}
+
+int64_t runner_budget_ms(struct runner *r, const struct exchange *x)
+{
+	const char *service = service_of(x);
+
+	if (!r->budget || !service)
+		return 0;
+	return budget_wait_ms(r->budget, service, r->clock->mono_ms(r->clock));
+}
+
+void runner_call(struct runner *r, const struct exchange *x, const char *token,
+		 struct arena *a, struct answer *ret)
+{
+	const char *service = r->budget ? service_of(x) : NULL;
+
+	if (service)
+		budget_spend(r->budget, service, r->clock->mono_ms(r->clock));
+	runner_exchange(r, x, token, a, ret);
+	if (service)
+		budget_note(r->budget, service, ret->errc == ERR_CLOUD_THROTTLED,
+			    r->clock->mono_ms(r->clock));
+}
+
+/* --- stored answers ---------------------------------------------------- */
+
+/* Identifiers stand at the top of AWS's answers: those survive the cut. */
+static json_t *top_scalars(const json_t *out)
+{
+	json_t *small = json_object();
+	const char *key;
+	json_t *value;
+
+	json_object_foreach((json_t *)(uintptr_t)out, key,
+			    value) if (!json_is_object(value) && !json_is_array(value))
+		json_object_set(small, key, value);
+	return small;
+}
+
+json_t *answer_store(const struct answer *ans, struct arena *a)
+{
+	json_t *t = json_packf(a, "{s:b, s:i, s:s, s:s, s:s, s:s}", "ok", ans->ok,
+			       "status", ans->status, "code", ans->code, "message",
+			       ans->message, "request_id", ans->request_id, "error",
+			       errc_info(ans->errc)->slug);
+	const json_t *out = ans->out;
+
+	if (out && json_dumpb(out, NULL, 0, JSON_ENCODE_ANY) <= LIMIT_STORED_RESPONSE)
+		json_put(t, "out", json_deep_copy(out));
+	else if (out)
+		json_put(t, "out", top_scalars(out));
+	if (ans->text)
+		json_put(t, "text", json_stringn(ans->text, strnlen(ans->text, 4096)));
+	return t;
+}
+
+void answer_restore(const json_t *stored, const struct exchange *x, struct arena *a,
+		    struct answer *ret)
+{
+	*ret = (struct answer){
+		.via = x->via,
+		.call = exchange_name(x, a),
+		.ok = json_bool_or(stored, "ok", true),
+		.out = json_at(stored, "out"),
+		.text = json_str_at(stored, "text"),
+		.status = (int)json_int_or(stored, "status", 200),
+		.code = json_str_or(stored, "code", ""),
+		.message = json_str_or(stored, "message", ""),
+		.request_id = json_str_or(stored, "request_id", ""),
+		.errc = errc_from_slug(json_str_or(stored, "error", "none")),
+	};
+}

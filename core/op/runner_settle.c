@@ -1,0 +1,135 @@
+/* From a verdict to a settlement: intervals, deadlines, cancel, next row. */
+#include "core/json/tree.h"
+#include "core/op/walk.h"
+
+enum { STEP_DEADLINE_S = 15 * 60, SETTLE_TRIES = 3 };
+
+static int64_t deadline_left_ms(const struct walk *w)
+{
+	const int64_t s = w->step->deadline_s ? w->step->deadline_s : STEP_DEADLINE_S;
+
+	return w->claim.step_since_ms + s * 1000 - walk_now_ms(w);
+}
+
+/* A stage waits as long as its child lives: the child has deadlines. */
+static bool has_deadline(const struct walk *w)
+{
+	return !w->step->spawn && w->step != &undo_step;
+}
+
+static bool effect_is_unknown(const struct walk *w)
+{
+	if (w->out.effect == EFFECT_UNKNOWN)
+		return true;
+	return w->effect_open && w->out.effect == EFFECT_NONE;
+}
+
+static void time_out(struct walk *w)
+{
+	struct verdict *v = &w->ctx.verdict;
+	const struct err last = v->error;
+	const char *what = v->kind == VERDICT_WAIT ? v->waiting_for : last.detail;
+	const int64_t minutes = (walk_now_ms(w) - w->claim.step_since_ms) / 60000;
+	const char *title = w->step->title ? w->step->title : w->step->name;
+	struct err *e;
+
+	if (effect_is_unknown(w)) {
+		walk_hold_unknown(w, w->out.call, NULL);
+		return;
+	}
+	what = arena_strdup(w->a, what ? what : "");
+	e = step_fail(&w->ctx, ERR_STEP_TIMEOUT,
+		      "\"%s\" was not done after %lld minutes; last: %s", title,
+		      (long long)minutes, what);
+	if (last.code == ERR_NONE)
+		return;
+	/* What kept it from happening is the cause; its own causes follow. */
+	e->retry = err_retry(&last);
+	err_because(e, w->step->name, errc_info(last.code)->slug, last.detail, "");
+	for (size_t i = 0; i < last.n_causes; i++)
+		err_because(e, last.cause[i].source, last.cause[i].code,
+			    last.cause[i].message, last.cause[i].request_id);
+	if (last.fix[0])
+		err_fix(e, "%s", last.fix);
+}
+
+/* The interval until the next look or try, clipped to a last one in time. */
+static void schedule(struct walk *w)
+{
+	struct verdict *v = &w->ctx.verdict;
+	const int64_t left = deadline_left_ms(w);
+	int64_t due;
+
+	if (has_deadline(w) && left <= 0) {
+		time_out(w);
+		return;
+	}
+	if (w->exact_due)
+		due = v->due_ms;
+	else if (v->kind == VERDICT_WAIT)
+		due = backoff_look_ms(w->r->rng, v->due_ms, w->claim.waits,
+				      w->r->cfg->poll_scale_percent);
+	else
+		due = backoff_ms(w->r->rng, v->error.code, w->claim.attempt);
+	w->out.due_ms = has_deadline(w) && due > left ? left : due;
+}
+
+/* A cancel seen at the claim takes effect once the step has come to its end. */
+static void apply_cancel(struct walk *w)
+{
+	const struct verdict *v = &w->ctx.verdict;
+
+	if (!w->claim.cancel_requested || w->step == &undo_step)
+		return;
+	if (v->kind == VERDICT_ADVANCE && !streq(v->step, undo_step.name))
+		walk_cancel(w);
+	else if (v->kind == VERDICT_DONE && w->claim.cancel_undo)
+		walk_cancel(w);
+	else if (v->kind == VERDICT_HOLD && !effect_is_unknown(w))
+		walk_cancel(w);
+}
+
+static void find_next(struct walk *w)
+{
+	struct verdict *v = &w->ctx.verdict;
+
+	if (streq(v->step, undo_step.name)) {
+		w->out.next = &undo_step;
+		return;
+	}
+	if (v->step) {
+		w->out.next = kind_step(w->kind, v->step);
+		if (!w->out.next)
+			step_fail(&w->ctx, ERR_INTERNAL, "\"%s\" names no step of \"%s\"",
+				  v->step, w->kind->name);
+		return;
+	}
+	w->out.next = kind_step_after(w->kind, w->step);
+	if (!w->out.next)
+		step_done(&w->ctx, json_new_object(w->a));
+}
+
+bool walk_settle(struct walk *w, struct err *e)
+{
+	struct verdict *v = &w->ctx.verdict;
+
+	apply_cancel(w);
+	if (v->kind == VERDICT_ADVANCE)
+		find_next(w);
+	if (v->kind == VERDICT_WAIT || v->kind == VERDICT_RETRY)
+		schedule(w);
+	w->out.kind = w->kind;
+	w->out.step = w->step;
+	w->out.ctx = &w->ctx;
+	/*
+	 * Only when the statement was certainly not committed: a connection
+	 * that broke after it was sent may have settled already.
+	 */
+	for (int i = 1;; i++) {
+		if (journal_settle(w->r->db, w->a, &w->claim, &w->out, e))
+			return true;
+		if (i == SETTLE_TRIES || e->code != ERR_UNAVAILABLE ||
+		    err_retry(e) == RETRY_OBSERVE_FIRST)
+			return false;
+	}
+}

@@ -1,0 +1,141 @@
+/* What comes before a mutation: deadline, cancel, stages, reads. */
+#include "core/base/limits.h"
+#include "core/json/tree.h"
+#include "core/op/walk.h"
+
+void walk_answer_failed(struct step_ctx *c, const struct answer *ans)
+{
+	struct err *e;
+
+	if (backoff_is_transient(ans->errc)) {
+		step_retry(c, ans->errc, "%s did not succeed: %s", ans->call,
+			   errc_info(ans->errc)->title);
+		e = &c->verdict.error;
+		err_because(e, ans->call, ans->code, ans->message, ans->request_id);
+		return;
+	}
+	step_fail_answer(c, ans, "%s failed: %s", ans->call,
+			 ans->message[0] ? ans->message : errc_info(ans->errc)->title);
+}
+
+/*
+ * The operation's own deadline. Not while a stage is under way: the child has
+ * one of its own and must not be left without a parent. Not in the claim that
+ * brings a person's answer: it decides what the deadline left open.
+ */
+static bool is_overdue(const struct walk *w)
+{
+	const struct claim *c = &w->claim;
+
+	if (c->deadline_ms == 0 || c->now_ms < c->deadline_ms || c->answer)
+		return false;
+	return !(streq(c->child_state, "live") || streq(c->child_state, "held"));
+}
+
+static void fail_overdue(struct walk *w)
+{
+	if (w->effect_open) {
+		walk_hold_unknown(w, NULL, NULL);
+		return;
+	}
+	step_fail(&w->ctx, ERR_DEADLINE,
+		  "The operation was not done by its deadline; it was at \"%s\"",
+		  w->step->title ? w->step->title : w->step->name);
+	err_fix(&w->ctx.verdict.error, "Retry it: it goes on where it stopped");
+}
+
+/*
+ * A step says whether it may be left at all. One that has sent something whose
+ * outcome is unknown is always brought to its end first: what it made must be
+ * owned before the operation ends.
+ */
+static bool may_cancel_now(const struct walk *w)
+{
+	return w->claim.cancel_requested && w->step->on_cancel == CANCEL_STOP &&
+	       !w->effect_open;
+}
+
+/* Answers of the runner's own questions that need no look at the cloud. */
+static bool take_stop(struct walk *w)
+{
+	if (!streq(json_str_at(w->claim.answer, "choice"), CHOICE_STOP))
+		return false;
+	if (w->claim.cancel_requested) {
+		walk_cancel(w);
+		return true;
+	}
+	step_fail(&w->ctx, ERR_AMBIGUOUS,
+		  "Stopped by decision; the outcome of \"%s\" stays unknown",
+		  w->step->title ? w->step->title : w->step->name);
+	w->ctx.verdict.error.retry = RETRY_HUMAN;
+	return true;
+}
+
+/* Takes one answer; false when the step must not see it or has decided. */
+static bool take_read(struct walk *w, const struct answer *ans)
+{
+	struct step_ctx *c = &w->ctx;
+	const bool transient =
+		!ans->ok && (backoff_is_transient(ans->errc) || ans->ambiguous);
+	const bool shown = ans->ok || ans->errc == ERR_CLOUD_NOT_FOUND ||
+			   (w->step->sees_errors && !transient);
+
+	if (transient) {
+		walk_answer_failed(c, ans);
+		if (c->verdict.kind == VERDICT_FAIL)
+			step_retry(c, ERR_CLOUD_UNREACHABLE, "%s gave no answer",
+				   ans->call);
+	} else if (!shown && ans->errc == ERR_CLOUD_CONFLICT) {
+		step_retry(c, ans->errc, "%s: %s", ans->call, ans->message);
+	} else if (!shown) {
+		walk_answer_failed(c, ans);
+	} else if (w->step->seen) {
+		w->step->seen(c, ans);
+	}
+	c->reads++;
+	return c->verdict.kind == VERDICT_NONE;
+}
+
+/* The claim's share of reading is over: go on in the next, from the cursor. */
+static void read_on(struct walk *w, int64_t due_ms)
+{
+	step_wait(&w->ctx, 0, "more pages of the cloud's answer");
+	w->ctx.verdict.due_ms = due_ms;
+	w->exact_due = true;
+}
+
+static void observe(struct walk *w)
+{
+	struct step_ctx *c = &w->ctx;
+
+	while (w->step->observe && c->verdict.kind == VERDICT_NONE) {
+		struct exchange x = {.via = VIA_NONE};
+		struct answer ans;
+		int64_t wait_ms;
+
+		if (!w->step->observe(c, &x) || x.via == VIA_NONE ||
+		    c->verdict.kind != VERDICT_NONE)
+			return;
+		wait_ms = c->reads ? 0 : runner_budget_ms(w->r, &x);
+		if (wait_ms || c->reads >= LIMIT_READS_PER_CLAIM ||
+		    !walk_has_time(w, &x)) {
+			read_on(w, wait_ms);
+			return;
+		}
+		runner_call(w->r, &x, NULL, w->a, &ans);
+		if (!take_read(w, &ans))
+			return;
+	}
+}
+
+void walk_step(struct walk *w)
+{
+	if (is_overdue(w))
+		fail_overdue(w);
+	else if (w->step == &undo_step || w->step->spawn)
+		walk_stage(w);
+	else if (may_cancel_now(w))
+		walk_cancel(w);
+	else if (!take_stop(w))
+		observe(w);
+}

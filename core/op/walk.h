@@ -1,0 +1,76 @@
+/*
+ * walk.h - one claim of one operation, while the runner carries it out.
+ *
+ * Internal to core/op: the runner's files meet here. Everything lives in the
+ * step's arena; nothing outlives the claim.
+ */
+#ifndef INSTANTSTART_OP_WALK_H
+#define INSTANTSTART_OP_WALK_H
+
+#include "core/op/backoff.h"
+#include "core/op/journal.h"
+#include "core/op/runner.h"
+
+struct walk {
+	struct runner *r;
+	struct arena *a;
+	struct claim claim;
+	const struct kind *kind;
+	const struct step *step;
+	struct step_ctx ctx;
+	int64_t start_mono_ms; /* just before the claim was asked for */
+	int64_t lease_ms;
+	struct settlement out; /* effect, item, epoch, response, spawn */
+	struct spawn spawn;
+	bool effect_open; /* issued by somebody, outcome unknown, as of now */
+	bool exact_due; /* WAIT: verdict.due_ms is neither grown nor jittered */
+	bool given_up; /* the lease is too short for the call: settle nothing */
+};
+
+/* Where the operation of a cancel with undo goes: a stage of its own. */
+extern const struct step undo_step;
+
+/* Fixed choices of the runner's own questions. */
+#define CHOICE_HAPPENED "effect_happened"
+#define CHOICE_NOT_HAPPENED "effect_not_happened"
+#define CHOICE_STOP "effect_stop"
+
+/* runner_step.c: deadline, cancel, stage, observe, plan. Sets the verdict. */
+void walk_step(struct walk *w);
+/* runner_stage.c: the step is a stage, or the undo of a cancelled operation. */
+void walk_stage(struct walk *w);
+/* Nothing is under way: end as cancelled, by way of undo when asked. */
+void walk_cancel(struct walk *w);
+/* runner_effect.c: intent, deadline check, call, absorb. */
+bool walk_effect(struct walk *w, const struct exchange *x, struct err *e)
+	__attribute__((warn_unused_result));
+/* Asks what became of an effect that must not be repeated. */
+void walk_hold_unknown(struct walk *w, const char *name, const json_t *request);
+/* runner_settle.c: verdict to settlement, growth of waits, step deadline. */
+bool walk_settle(struct walk *w, struct err *e) __attribute__((warn_unused_result));
+
+/* Whether the exchange can end, whatever happens, before the lease does. */
+bool walk_has_time(const struct walk *w, const struct exchange *x);
+/* Milliseconds of the journal's clock now. */
+int64_t walk_now_ms(const struct walk *w);
+
+/* runner_exchange.c */
+bool exchange_mutates(const struct exchange *x);
+int64_t runner_lease_ms(const struct runner *r);
+int64_t runner_margin_ms(int64_t lease_ms);
+int64_t runner_call_ms(const struct runner *r, const struct exchange *x);
+/* Spends from the service's budget and learns from the answer. */
+void runner_call(struct runner *r, const struct exchange *x, const char *token, struct arena *a,
+		 struct answer *ret);
+/* 0, or how long the service's budget asks to wait. */
+int64_t runner_budget_ms(struct runner *r, const struct exchange *x);
+/* What absorb needs after a crash; bounded by LIMIT_STORED_RESPONSE. */
+json_t *answer_store(const struct answer *ans, struct arena *a);
+void answer_restore(const json_t *stored, const struct exchange *x, struct arena *a,
+		    struct answer *ret);
+/* step_fail_answer with a sentence of the runner's, or a retry when transient. */
+void walk_answer_failed(struct step_ctx *c, const struct answer *ans);
+
+enum { LIMIT_STORED_RESPONSE = 64 * 1024 };
+
+#endif
