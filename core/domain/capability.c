@@ -296,12 +296,13 @@ bool call_audit(struct call *c, const char *outcome, const struct err *why, stru
 	const struct capability *cap = c->cap;
 	const struct audit_entry entry = {
 		.principal = c->who ? c->who->id : NULL,
-		.name = c->who ? c->who->name : NULL,
 		.face = face_name(c->face),
 		.capability = cap->name,
-		.params = cap->in ? field_mask(cap->in, c->raw, c->arena) : NULL,
+		.target = cap->target ? json_str_at(c->raw, cap->target) : NULL,
 		.outcome = outcome,
-		.error = why ? errc_info(why->code)->slug : NULL,
+		.code = why ? errc_info(why->code)->slug : NULL,
+		.detail = why ? why->detail : NULL,
+		.params = cap->in ? field_mask(cap->in, c->raw, c->arena) : NULL,
 		.request_id = c->request_id,
 	};
 

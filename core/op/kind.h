@@ -138,6 +138,8 @@ struct step {
 	bool (*spawn)(struct step_ctx *c, struct spawn *ret);
 	/* Where a retry of a failure at this step goes on; NULL: here. */
 	const char *retry_step;
+	/* For functions that several rows share: what this row is about. */
+	const void *arg;
 };
 
 struct kind {

@@ -1,0 +1,466 @@
+/*
+ * create_eks_control_plane.c - one CloudFormation stack becomes a control plane.
+ *
+ * The stack is the object we own; everything else follows from it. Zones and
+ * address blocks are chosen once and frozen in data, so that a repeat sends
+ * the same template with the same parameters.
+ */
+#include <string.h>
+
+#include "core/domain/cluster/address_plan.h"
+#include "core/domain/cluster/eks_access.h"
+#include "core/domain/cluster/kinds.h"
+#include "core/domain/cluster/stack.h"
+#include "core/domain/cluster/zones.h"
+#include "core/domain/step/names.h"
+#include "core/domain/step/read.h"
+#include "core/json/tree.h"
+#include "gen/cloudformation.h"
+
+/* --- is the name free? -------------------------------------------------- */
+
+static bool check_name_observe(struct step_ctx *c, struct exchange *x)
+{
+	return read_aws(c, x, "eks", AWS_EKS_DescribeCluster,
+			json_packf(c->arena, "{s:s}", "name", c->target)) ||
+	       stack_read(c, x);
+}
+
+static void check_name_plan(struct step_ctx *c, struct exchange *x)
+{
+	const json_t *stack = stack_seen(c);
+	bool ours = stack && step_tagged_ours(c, json_at(stack, "Tags"));
+
+	(void)x;
+	if (stack_refused(c))
+		return;
+	if (stack && !stack_missing(c) && !ours) {
+		struct err *e = step_fail(c, ERR_FOREIGN_OBJECT,
+					  "a stack named %s exists and was not made by this operation",
+					  name_stack(c));
+		err_field(e, "/name", c->target, "a name that is not taken");
+		err_fix(e, "Choose another name, or delete the cluster %s first.",
+			c->target);
+		return;
+	}
+	if (saw_ok(c, "eks") && !ours) {
+		struct err *e = step_fail(c, ERR_FOREIGN_OBJECT,
+					  "an EKS cluster named %s exists and is not ours",
+					  c->target);
+		err_field(e, "/name", c->target, "a name that is not taken");
+		err_fix(e, "Use import_cluster to work with it, or choose another name.");
+	}
+}
+
+/* --- zones and addresses ------------------------------------------------ */
+
+static bool choose_network_observe(struct step_ctx *c, struct exchange *x)
+{
+	if (json_at(c->data, "network"))
+		return false;
+	return read_aws(c, x, "zones", AWS_EC2_DescribeAvailabilityZones, NULL) ||
+	       (!step_input(c, "vpc_id") &&
+		read_all(c, x, "vpcs", AWS_EC2_DescribeVpcs, NULL)) ||
+	       (step_input(c, "vpc_id") &&
+		read_all(c, x, "subnets", AWS_EC2_DescribeSubnets,
+			 json_packf(c->arena, "{s:O}", "SubnetIds",
+				    json_at(c->input, "subnet_ids"))));
+}
+
+/* Case CC-08: two subnets, two zones, one VPC. */
+static void check_existing(struct step_ctx *c)
+{
+	const json_t *subnets = json_at(saw(c, "subnets"), "Subnets");
+	const char *vpc_id = step_input(c, "vpc_id");
+	size_t i;
+	json_t *s;
+
+	json_array_foreach((json_t *)subnets, i, s) {
+		if (!streq(json_str_at(s, "VpcId"), vpc_id)) {
+			struct err *e = step_fail(c, ERR_INVALID_INPUT,
+						  "the subnet %s is in another VPC, %s",
+						  json_str_or(s, "SubnetId", ""),
+						  json_str_or(s, "VpcId", ""));
+			err_field(e, "/subnet_ids", json_str_at(s, "SubnetId"),
+				  "subnets of the VPC given as vpc_id");
+			return;
+		}
+		if (!zone_takes_eks(json_str_or(s, "AvailabilityZoneId", ""))) {
+			struct err *e = step_fail(c, ERR_NOT_OFFERED,
+						  "EKS takes no control plane in zone %s",
+						  json_str_or(s, "AvailabilityZoneId", ""));
+			err_field(e, "/subnet_ids", json_str_at(s, "SubnetId"),
+				  "a subnet in another zone");
+			return;
+		}
+	}
+	if (json_array_size(subnets) != 2 ||
+	    streq(json_str_at(subnets, "0.AvailabilityZoneId"),
+		  json_str_at(subnets, "1.AvailabilityZoneId"))) {
+		struct err *e = step_fail(c, ERR_INVALID_INPUT,
+					  "a control plane needs subnets in two zones");
+		err_field(e, "/subnet_ids", json_str_at(subnets, "0.AvailabilityZoneId"),
+			  "two subnets in two different zones");
+		return;
+	}
+	step_save(c, "network",
+		  json_pack("{s:s, s:O}", "vpc_id", vpc_id, "subnet_ids",
+			    json_at(c->input, "subnet_ids")));
+}
+
+static void choose_network_plan(struct step_ctx *c, struct exchange *x)
+{
+	const json_t *zones = json_at(saw(c, "zones"), "AvailabilityZones");
+	const char *wanted = step_input(c, "zone");
+	const json_t *chosen[2];
+	struct address_plan plan;
+	char text[5][CIDR_TEXT];
+	struct err e;
+
+	(void)x;
+	if (json_at(c->data, "network"))
+		return;
+	if (wanted && !zone_find(zones, wanted)) {
+		struct err *f = step_fail(c, ERR_INVALID_INPUT, "%s is not a zone of %s",
+					  wanted, c->where->region);
+		err_field(f, "/zone", wanted, "a name or id from list_availability_zones");
+		return;
+	}
+	if (step_input(c, "vpc_id")) {
+		check_existing(c);
+		return;
+	}
+	if (!zones_choose(zones, wanted, chosen)) {
+		step_fail(c, ERR_NOT_OFFERED, "%s has not two available zones that take EKS",
+			  c->where->region);
+		return;
+	}
+	if (!address_plan_make(json_at(saw(c, "vpcs"), "Vpcs"), step_input(c, "vpc_cidr"),
+			       c->arena, &plan, &e)) {
+		*step_fail(c, e.code, "%s", e.detail) = e;
+		return;
+	}
+	step_save(c, "network",
+		  json_pack("{s:s, s:[s,s], s:s, s:s, s:s, s:s}", "vpc_cidr",
+			    cidr_text(plan.vpc, text[0]), "zones",
+			    json_str_or(chosen[0], "ZoneName", ""),
+			    json_str_or(chosen[1], "ZoneName", ""), "public1",
+			    cidr_text(plan.public_subnet[0], text[1]), "public2",
+			    cidr_text(plan.public_subnet[1], text[2]), "private1",
+			    cidr_text(plan.private_subnet[0], text[3]), "private2",
+			    cidr_text(plan.private_subnet[1], text[4])));
+}
+
+/* --- a stack that failed before ------------------------------------------ */
+
+static bool stack_observe(struct step_ctx *c, struct exchange *x)
+{
+	return stack_read(c, x);
+}
+
+static bool is_wreck(const char *status)
+{
+	static const char *const wrecks[] = {"ROLLBACK_COMPLETE", "ROLLBACK_FAILED",
+					     "CREATE_FAILED", "DELETE_FAILED", NULL};
+
+	for (size_t i = 0; wrecks[i]; i++)
+		if (streq(status, wrecks[i]))
+			return true;
+	return false;
+}
+
+/* A rolled-back stack keeps its name and can only be deleted. */
+static void clear_wreck_plan(struct step_ctx *c, struct exchange *x)
+{
+	const char *status = stack_status(c);
+
+	if (stack_refused(c) || stack_missing(c))
+		return;
+	if (streq(status, "DELETE_IN_PROGRESS") || streq(status, "ROLLBACK_IN_PROGRESS")) {
+		step_wait(c, 15, "the earlier stack %s, which is %s", name_stack(c),
+			  status);
+		return;
+	}
+	if (!is_wreck(status))
+		return;
+	exchange_aws(x, AWS_CFN_DeleteStack,
+		     json_packf(c->arena, "{s:s}", "StackName",
+				json_str_or(stack_seen(c), "StackId", name_stack(c))));
+	x->what = arena_printf(c->arena, "Delete the failed stack %s", name_stack(c));
+}
+
+static void clear_wreck_absorb(struct step_ctx *c, const struct answer *a)
+{
+	if (!a->ok)
+		step_fail_answer(c, a, "the failed stack %s could not be deleted",
+				 name_stack(c));
+	else
+		step_wait(c, 10, "the failed stack %s to be gone", name_stack(c));
+}
+
+/* --- the stack ----------------------------------------------------------- */
+
+static void param(json_t *list, const char *key, const char *value)
+{
+	if (value && value[0])
+		json_array_append_new(list, json_pack("{s:s, s:s}", "ParameterKey", key,
+						      "ParameterValue", value));
+}
+
+static json_t *stack_parameters(struct step_ctx *c)
+{
+	json_t *list = json_new_list(c->arena);
+	const json_t *n = json_at(c->data, "network");
+
+	param(list, "ClusterName", c->target);
+	param(list, "KubernetesVersion", step_input(c, "kubernetes_version"));
+	param(list, "ExistingClusterRoleArn", step_input(c, "cluster_role_arn"));
+	param(list, "ManagerArn", step_input(c, "manager_arn"));
+	param(list, "PermissionsBoundary", step_input(c, "permissions_boundary"));
+	if (json_at(n, "vpc_id")) {
+		param(list, "ExistingVpcId", json_str_at(n, "vpc_id"));
+		param(list, "ExistingSubnet1Id", json_str_at(n, "subnet_ids.0"));
+		param(list, "ExistingSubnet2Id", json_str_at(n, "subnet_ids.1"));
+		return list;
+	}
+	param(list, "VpcCidr", json_str_at(n, "vpc_cidr"));
+	param(list, "AvailabilityZone1", json_str_at(n, "zones.0"));
+	param(list, "AvailabilityZone2", json_str_at(n, "zones.1"));
+	param(list, "PublicSubnet1Cidr", json_str_at(n, "public1"));
+	param(list, "PublicSubnet2Cidr", json_str_at(n, "public2"));
+	param(list, "PrivateSubnet1Cidr", json_str_at(n, "private1"));
+	param(list, "PrivateSubnet2Cidr", json_str_at(n, "private2"));
+	return list;
+}
+
+static void create_stack_plan(struct step_ctx *c, struct exchange *x)
+{
+	if (stack_refused(c))
+		return;
+	if (stack_seen(c) && !stack_missing(c)) {
+		if (!step_tagged_ours(c, json_at(stack_seen(c), "Tags"))) {
+			struct err *e = step_fail(c, ERR_FOREIGN_OBJECT,
+						  "a stack named %s exists and is not ours",
+						  name_stack(c));
+			err_fix(e, "Choose another name for the cluster.");
+			return;
+		}
+		step_own(c, "cloudformation:stack", name_stack(c),
+			 json_str_at(stack_seen(c), "StackId"), "made");
+		return;
+	}
+	exchange_aws(x, AWS_CFN_CreateStack,
+		     json_packf(c->arena, "{s:s, s:s, s:O, s:[s], s:O, s:s}", "StackName",
+				name_stack(c), "TemplateBody", CFN_EKS_CONTROL_PLANE,
+				"Parameters", stack_parameters(c), "Capabilities",
+				"CAPABILITY_IAM", "Tags", step_tags(c), "OnFailure",
+				"ROLLBACK"));
+	x->what = arena_printf(c->arena,
+			       "Create the stack %s: VPC, subnets, NAT, roles, EKS cluster %s",
+			       name_stack(c), c->target);
+}
+
+static void create_stack_absorb(struct step_ctx *c, const struct answer *a)
+{
+	if (answer_is(a, "AlreadyExistsException")) {
+		step_wait(c, 5, "a look at the stack %s, which exists already",
+			  name_stack(c));
+		return;
+	}
+	if (!a->ok) {
+		step_fail_answer(c, a, "the stack %s was refused", name_stack(c));
+		return;
+	}
+	step_own(c, "cloudformation:stack", name_stack(c), json_str_at(a->out, "StackId"),
+		 "made");
+	step_save_str(c, "stack_id", json_str_at(a->out, "StackId"));
+	step_advance(c);
+}
+
+/* --- until it stands ------------------------------------------------------ */
+
+static bool wait_stack_observe(struct step_ctx *c, struct exchange *x)
+{
+	json_t *in = json_packf(c->arena, "{s:s}", "StackName",
+				json_str_or(stack_seen(c), "StackId", name_stack(c)));
+
+	if (stack_read(c, x))
+		return true;
+	if (stack_missing(c) || streq(stack_status(c), "CREATE_COMPLETE"))
+		return false;
+	if (strstr(stack_status(c), "ROLLBACK") || strstr(stack_status(c), "FAILED"))
+		return read_all(c, x, "events", AWS_CFN_DescribeStackEvents, in);
+	return read_aws(c, x, "resources", AWS_CFN_DescribeStackResources, in);
+}
+
+static void stack_failed(struct step_ctx *c)
+{
+	const json_t *first =
+		stack_first_failure(json_at(saw(c, "events"), "StackEvents"));
+	const char *logical = json_str_or(first, "LogicalResourceId", "");
+	const char *reason = json_str_or(first, "ResourceStatusReason", "");
+	struct err *e = step_fail(c, ERR_STACK_FAILED, "the stack %s failed at %s: %s",
+				  name_stack(c), logical[0] ? logical : "an unnamed resource",
+				  reason[0] ? reason : stack_status(c));
+
+	err_because(e, json_str_or(first, "ResourceType", "cloudformation"),
+		    json_str_or(first, "ResourceStatus", stack_status(c)), reason, NULL);
+	err_fix(e, "Remove the cause, then retry the operation: the failed stack is "
+		   "deleted and made again.");
+}
+
+static void save_outputs(struct step_ctx *c, const json_t *stack)
+{
+	static const char *const outputs[][2] = {
+		{"VpcId", "vpc_id"},
+		{"SecurityGroupId", "security_group_id"},
+		{"ControlPlaneSubnetIds", "control_plane_subnet_ids"},
+		{"ClusterArn", "cluster_arn"},
+		{"ClusterRoleArn", "cluster_role_arn"},
+		{"PrivateRouteTable1Id", "private_route_table_1"},
+		{"PrivateRouteTable2Id", "private_route_table_2"},
+	};
+
+	for (size_t i = 0; i < sizeof(outputs) / sizeof(outputs[0]); i++)
+		step_save_str(c, arena_printf(c->arena, "stack.%s", outputs[i][1]),
+			      stack_output(stack, outputs[i][0]));
+}
+
+static void wait_stack_plan(struct step_ctx *c, struct exchange *x)
+{
+	const char *status = stack_status(c);
+
+	(void)x;
+	if (c->planning || stack_refused(c))
+		return;
+	if (stack_missing(c)) {
+		step_fail(c, ERR_STACK_FAILED, "the stack %s has vanished: somebody deleted it",
+			  name_stack(c));
+		return;
+	}
+	if (streq(status, "CREATE_COMPLETE")) {
+		save_outputs(c, stack_seen(c));
+		return;
+	}
+	if (streq(status, "ROLLBACK_IN_PROGRESS")) {
+		const json_t *first =
+			stack_first_failure(json_at(saw(c, "events"), "StackEvents"));
+		step_wait(c, 15, "the stack to roll back after %s failed: %s",
+			  json_str_or(first, "LogicalResourceId", "a resource"),
+			  json_str_or(first, "ResourceStatusReason", "no reason given"));
+		return;
+	}
+	if (strstr(status, "ROLLBACK") || strstr(status, "FAILED") ||
+	    strstr(status, "DELETE")) {
+		stack_failed(c);
+		return;
+	}
+	step_wait(c, 20, "the stack %s: %s", name_stack(c),
+		  stack_progress(c->arena, json_at(saw(c, "resources"), "StackResources")));
+}
+
+/* --- the API answers us ---------------------------------------------------- */
+
+static bool api_observe(struct step_ctx *c, struct exchange *x)
+{
+	return read_kube(c, x, "api",
+			 &(struct kube_request){.verb = KUBE_LIST,
+						.api = "v1",
+						.plural = "namespaces",
+						.limit = 10});
+}
+
+static void api_plan(struct step_ctx *c, struct exchange *x)
+{
+	(void)x;
+	if (c->planning)
+		return;
+	if (saw_ok(c, "api")) {
+		step_catalog(c, "cluster", c->target, NULL,
+			     json_pack("{s:s, s:O, s:O}", "status", "control_plane_ready",
+				       "eks", json_at(c->data, "eks"), "stack",
+				       json_at(c->data, "stack")));
+		step_done(c, json_pack("{s:s, s:s, s:s*, s:s*}", "cluster", c->target,
+				       "eks_arn", step_get(c, "eks.arn"), "vpc_id",
+				       step_get(c, "eks.vpc_id"), "endpoint",
+				       step_get(c, "eks.endpoint")));
+		return;
+	}
+	/* The access entry of a new cluster works after some seconds. */
+	step_wait(c, 5, "the Kubernetes API of %s to let us in (%s)", c->target,
+		  saw_code(c, "api")[0] ? saw_code(c, "api") : saw_message(c, "api"));
+}
+
+static const struct step steps[] = {
+	{.name = "check_name",
+	 .phase = "check",
+	 .title = "Check that the name is free",
+	 .effect = EFFECT_READ,
+	 .sees_errors = true,
+	 .observe = check_name_observe,
+	 .seen = read_seen,
+	 .plan = check_name_plan},
+	{.name = "choose_network",
+	 .phase = "check",
+	 .title = "Choose zones and address blocks",
+	 .effect = EFFECT_READ,
+	 .observe = choose_network_observe,
+	 .seen = read_seen,
+	 .plan = choose_network_plan},
+	{.name = "clear_failed_stack",
+	 .phase = "stack",
+	 .title = "Clear an earlier failed stack",
+	 .effect = EFFECT_CONVERGENT,
+	 .deadline_s = 3600,
+	 .sees_errors = true,
+	 .observe = stack_observe,
+	 .seen = read_seen,
+	 .plan = clear_wreck_plan,
+	 .absorb = clear_wreck_absorb},
+	{.name = "create_stack",
+	 .phase = "stack",
+	 .title = "Create the stack",
+	 .effect = EFFECT_TOKEN,
+	 .sees_errors = true,
+	 .observe = stack_observe,
+	 .seen = read_seen,
+	 .plan = create_stack_plan,
+	 .absorb = create_stack_absorb,
+	 .retry_step = "clear_failed_stack"},
+	{.name = "wait_stack",
+	 .phase = "stack",
+	 .title = "Wait until the stack stands",
+	 .effect = EFFECT_READ,
+	 .deadline_s = 5400,
+	 .sees_errors = true,
+	 .observe = wait_stack_observe,
+	 .seen = read_seen,
+	 .plan = wait_stack_plan,
+	 .retry_step = "clear_failed_stack"},
+	EKS_ACCESS_STEP,
+	{.name = "wait_api",
+	 .phase = "access",
+	 .title = "Wait until the Kubernetes API lets us in",
+	 .effect = EFFECT_READ,
+	 .deadline_s = 900,
+	 .sees_errors = true,
+	 .observe = api_observe,
+	 .seen = read_seen,
+	 .plan = api_plan},
+	{.name = NULL},
+};
+
+const struct kind kind_create_eks_control_plane = {
+	.name = "create_eks_control_plane",
+	.title = "Create an EKS control plane",
+	.steps = steps,
+	.deadline_s = 3 * 3600,
+	.locks = lock_cluster,
+};
+
+void lock_cluster(const char *target, const json_t *input, struct arena *a,
+		  struct str_list *ret)
+{
+	(void)input;
+	str_list_add(a, ret, arena_printf(a, "cluster/%s", target));
+}

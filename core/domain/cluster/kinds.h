@@ -1,0 +1,22 @@
+/*
+ * kinds.h - the operation kinds of the domain, by name.
+ */
+#ifndef INSTANTSTART_DOMAIN_CLUSTER_KINDS_H
+#define INSTANTSTART_DOMAIN_CLUSTER_KINDS_H
+
+#include "core/op/kind.h"
+
+extern const struct kind kind_create_cluster;
+extern const struct kind kind_create_eks_control_plane;
+extern const struct kind kind_import_cluster;
+extern const struct kind kind_reconcile_dependencies;
+extern const struct kind kind_create_hyperpod_cluster;
+extern const struct kind kind_create_s3_storage;
+extern const struct kind kind_delete_storage;
+extern const struct kind kind_delete_cluster;
+
+/* One writer per cluster: "cluster/NAME". */
+void lock_cluster(const char *target, const json_t *input, struct arena *a,
+		  struct str_list *ret);
+
+#endif

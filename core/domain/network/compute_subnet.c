@@ -1,0 +1,433 @@
+#include "core/domain/network/compute_subnet.h"
+
+#include "core/domain/cluster/address_plan.h"
+#include "core/domain/cluster/zones.h"
+#include "core/domain/network/cidr.h"
+#include "core/domain/step/read.h"
+#include "core/json/tree.h"
+
+static json_t *filter(struct step_ctx *c, const char *name, const char *value)
+{
+	return json_packf(c->arena, "{s:[{s:s, s:[s]}]}", "Filters", "Name", name,
+			  "Values", value ? value : STEP_UNKNOWN);
+}
+
+static const char *vpc_id(const struct step_ctx *c)
+{
+	return step_get(c, "eks.vpc_id");
+}
+
+/* --- find or choose --------------------------------------------------------- */
+
+bool subnet_find_observe(struct step_ctx *c, struct exchange *x)
+{
+	return read_aws(c, x, "zones", AWS_EC2_DescribeAvailabilityZones, NULL) ||
+	       read_all(c, x, "vpcs", AWS_EC2_DescribeVpcs, NULL) ||
+	       read_all(c, x, "subnets", AWS_EC2_DescribeSubnets,
+			filter(c, "vpc-id", vpc_id(c))) ||
+	       read_all(c, x, "tables", AWS_EC2_DescribeRouteTables,
+			filter(c, "vpc-id", vpc_id(c)));
+}
+
+static bool leads_to_nat(const json_t *table)
+{
+	size_t i;
+	json_t *route;
+
+	json_array_foreach(json_at(table, "Routes"), i, route)
+		if (streq(json_str_or(route, "DestinationCidrBlock", ""), "0.0.0.0/0") &&
+		    json_str_at(route, "NatGatewayId") &&
+		    streq(json_str_or(route, "State", "active"), "active"))
+			return true;
+	return false;
+}
+
+static bool serves_zone(const json_t *table, const json_t *subnets, const char *zone_id)
+{
+	size_t i;
+	json_t *assoc;
+
+	json_array_foreach(json_at(table, "Associations"), i, assoc) {
+		const json_t *subnet = json_find(subnets, "SubnetId",
+						 json_str_or(assoc, "SubnetId", "-"));
+
+		if (subnet && streq(json_str_or(subnet, "AvailabilityZoneId", ""), zone_id))
+			return true;
+	}
+	return false;
+}
+
+/* A NAT table of the zone itself first: traffic between zones costs money. */
+static const json_t *choose_table(const json_t *tables, const json_t *subnets,
+				  const char *zone_id)
+{
+	const json_t *other = NULL;
+	size_t i;
+	json_t *table;
+
+	json_array_foreach((json_t *)tables, i, table) {
+		if (!leads_to_nat(table))
+			continue;
+		if (serves_zone(table, subnets, zone_id))
+			return table;
+		if (!other)
+			other = table;
+	}
+	return other;
+}
+
+static const json_t *tagged_subnet(const json_t *subnets, const char *zone_id)
+{
+	size_t i;
+	json_t *subnet;
+
+	json_array_foreach((json_t *)subnets, i, subnet) {
+		const json_t *tag = json_find(json_at(subnet, "Tags"), "Key",
+					      COMPUTE_SUBNET_TAG);
+
+		if (streq(json_str_or(tag, "Value", ""), zone_id))
+			return subnet;
+	}
+	return NULL;
+}
+
+static void save_subnet(struct step_ctx *c, const json_t *subnet)
+{
+	step_save_str(c, "subnet.id", json_str_at(subnet, "SubnetId"));
+	step_save_str(c, "subnet.cidr", json_str_at(subnet, "CidrBlock"));
+	step_save_str(c, "subnet.zone", json_str_at(subnet, "AvailabilityZone"));
+	step_save_str(c, "subnet.zone_id", json_str_at(subnet, "AvailabilityZoneId"));
+}
+
+/* A free /20 of the VPC's own blocks, else a new block that no VPC uses. */
+static bool choose_cidr(struct step_ctx *c, const json_t *vpcs, const json_t *subnets)
+{
+	static const char *const pools[] = {"100.64.0.0/10", "10.0.0.0/8"};
+	const json_t *vpc = json_find(vpcs, "VpcId", vpc_id(c));
+	struct cidr_set taken, all, own;
+	struct cidr got, block;
+	size_t i;
+	json_t *s;
+
+	cidr_set_init(&taken, c->arena);
+	cidr_set_init(&all, c->arena);
+	cidr_set_init(&own, c->arena);
+	json_array_foreach((json_t *)subnets, i, s)
+		if (cidr_parse(json_str_or(s, "CidrBlock", ""), &block))
+			cidr_set_add(&taken, block);
+	vpc_blocks(json_own(c->arena, json_pack("[O]", vpc)), &own);
+	for (i = 0; i < own.n; i++)
+		if (cidr_first_free(own.v[i], COMPUTE_SUBNET_BITS, &taken, &got)) {
+			step_save_str(c, "subnet.cidr", cidr_dup(c->arena, got));
+			return true;
+		}
+	vpc_blocks(vpcs, &all);
+	for (i = 0; i < sizeof(pools) / sizeof(pools[0]); i++)
+		if (cidr_parse(pools[i], &block) && cidr_first_free(block, 16, &all, &got)) {
+			step_save_str(c, "subnet.block", cidr_dup(c->arena, got));
+			got.bits = COMPUTE_SUBNET_BITS;
+			step_save_str(c, "subnet.cidr", cidr_dup(c->arena, got));
+			return true;
+		}
+	return false;
+}
+
+/* While planning a new VPC nothing is known but the zone. */
+static void plan_unknown(struct step_ctx *c, const json_t *zone)
+{
+	step_save_str(c, "subnet.zone", json_str_at(zone, "ZoneName"));
+	step_save_str(c, "subnet.zone_id", json_str_at(zone, "ZoneId"));
+}
+
+static void given_subnet(struct step_ctx *c, const json_t *subnets)
+{
+	const char *id = step_input(c, "subnet_id");
+	const json_t *subnet = json_find(subnets, "SubnetId", id);
+	struct err *e;
+
+	if (!subnet) {
+		e = step_fail(c, ERR_INVALID_INPUT, "%s is not a subnet of the cluster's VPC %s",
+			      id, vpc_id(c));
+		err_field(e, "/subnet_id", id, "a private subnet of that VPC");
+		return;
+	}
+	save_subnet(c, subnet);
+	step_save(c, "subnet.given", json_true());
+}
+
+void subnet_find_plan(struct step_ctx *c, struct exchange *x)
+{
+	const json_t *subnets = json_at(saw(c, "subnets"), "Subnets");
+	const json_t *vpcs = json_at(saw(c, "vpcs"), "Vpcs");
+	const char *wanted = step_input(c, "zone");
+	const json_t *zone, *table, *found;
+	const char *zone_id;
+	struct err *e;
+
+	(void)x;
+	if (json_at(c->data, "subnet.cidr") && !json_at(c->data, "subnet.again"))
+		return; /* chosen in an earlier claim: frozen */
+	if (step_input(c, "subnet_id") && subnets) {
+		given_subnet(c, subnets);
+		return;
+	}
+	zone = zone_find(json_at(saw(c, "zones"), "AvailabilityZones"), wanted);
+	if (!zone) {
+		e = step_fail(c, ERR_INVALID_INPUT, "%s is not a zone of %s",
+			      wanted ? wanted : "(none)", c->where->region);
+		err_field(e, "/zone", wanted, "a name or id from list_availability_zones");
+		return;
+	}
+	if (!subnets) {
+		plan_unknown(c, zone);
+		return;
+	}
+	zone_id = json_str_or(zone, "ZoneId", "");
+	json_drop(c->data, "subnet");
+	found = tagged_subnet(subnets, zone_id);
+	table = choose_table(json_at(saw(c, "tables"), "RouteTables"), subnets, zone_id);
+	if (!table) {
+		e = step_fail(c, ERR_STATE_CONFLICT,
+			      "no route table of %s leads to a NAT gateway", vpc_id(c));
+		err_fix(e, "Nodes in private subnets reach AWS through NAT: add a NAT gateway "
+			   "and a route 0.0.0.0/0 to it, or give subnet_id.");
+		return;
+	}
+	if (found)
+		save_subnet(c, found);
+	else if (!choose_cidr(c, vpcs, subnets)) {
+		e = step_fail(c, ERR_QUOTA, "%s has no free /20 and no free block can be added",
+			      vpc_id(c));
+		err_fix(e, "Give subnet_id, or free addresses in the VPC.");
+		return;
+	}
+	step_save_str(c, "subnet.zone", json_str_at(zone, "ZoneName"));
+	step_save_str(c, "subnet.zone_id", zone_id);
+	step_save_str(c, "subnet.route_table_id", json_str_at(table, "RouteTableId"));
+}
+
+/* --- a secondary block ------------------------------------------------------- */
+
+bool subnet_extend_observe(struct step_ctx *c, struct exchange *x)
+{
+	return json_at(c->data, "subnet.block") &&
+	       read_aws(c, x, "vpc", AWS_EC2_DescribeVpcs,
+			json_packf(c->arena, "{s:[s]}", "VpcIds", vpc_id(c)));
+}
+
+void subnet_extend_plan(struct step_ctx *c, struct exchange *x)
+{
+	const char *block = json_str_at(c->data, "subnet.block");
+	const json_t *assoc =
+		json_find(json_at(saw(c, "vpc"), "Vpcs.0.CidrBlockAssociationSet"),
+			  "CidrBlock", block);
+	const char *state = json_str_or(assoc, "CidrBlockState.State", "");
+
+	if (!block)
+		return;
+	if (streq(state, "associated"))
+		return;
+	if (streq(state, "associating")) {
+		step_wait(c, 3, "the block %s to join %s", block, vpc_id(c));
+		return;
+	}
+	exchange_aws(x, AWS_EC2_AssociateVpcCidrBlock,
+		     json_packf(c->arena, "{s:s, s:s}", "VpcId", vpc_id(c), "CidrBlock",
+				block));
+	x->what = arena_printf(c->arena, "Add the block %s to %s", block, vpc_id(c));
+}
+
+void subnet_extend_absorb(struct step_ctx *c, const struct answer *a)
+{
+	if (!a->ok) {
+		step_fail_answer(c, a, "the VPC %s takes no further block", vpc_id(c));
+		return;
+	}
+	step_own(c, "ec2:vpc-cidr", json_str_or(a->out, "CidrBlockAssociation.AssociationId",
+						json_str_at(c->data, "subnet.block")),
+		 NULL, "made");
+	step_wait(c, 3, "the block to join %s", vpc_id(c));
+}
+
+/* --- the subnet -------------------------------------------------------------- */
+
+bool subnet_create_observe(struct step_ctx *c, struct exchange *x)
+{
+	json_t *in;
+
+	if (json_at(c->data, "subnet.id"))
+		return false;
+	in = filter(c, "vpc-id", vpc_id(c));
+	json_push(json_at(in, "Filters"),
+		  json_pack("{s:s, s:[s]}", "Name", "cidr-block", "Values",
+			    step_get(c, "subnet.cidr") ? step_get(c, "subnet.cidr") : ""));
+	return read_all(c, x, "subnets", AWS_EC2_DescribeSubnets, in);
+}
+
+static json_t *subnet_tags(struct step_ctx *c)
+{
+	json_t *tags = json_own(c->arena, json_deep_copy(step_tags(c)));
+
+	json_push(tags, json_pack("{s:s, s:s}", "Key", COMPUTE_SUBNET_TAG, "Value",
+				  step_get(c, "subnet.zone_id")));
+	json_push(tags, json_pack("{s:s, s:o}", "Key", "Name", "Value",
+				  json_sprintf("%s-compute-%s", c->target,
+					       step_get(c, "subnet.zone_id"))));
+	json_push(tags, json_pack("{s:s, s:s}", "Key", "kubernetes.io/role/internal-elb",
+				  "Value", "1"));
+	return tags;
+}
+
+void subnet_create_plan(struct step_ctx *c, struct exchange *x)
+{
+	const json_t *there = json_at(saw(c, "subnets"), "Subnets.0");
+
+	if (json_at(c->data, "subnet.id"))
+		return;
+	if (there && tagged_subnet(json_at(saw(c, "subnets"), "Subnets"),
+				   step_get(c, "subnet.zone_id"))) {
+		save_subnet(c, there);
+		step_own(c, "ec2:subnet", json_str_at(there, "SubnetId"), NULL, "made");
+		return;
+	}
+	if (there) { /* somebody took the block meanwhile: choose again */
+		step_save(c, "subnet.again", json_true());
+		step_goto(c, "find_subnet");
+		return;
+	}
+	exchange_aws(x, AWS_EC2_CreateSubnet,
+		     json_packf(c->arena, "{s:s, s:s, s:s, s:[{s:s, s:O}]}", "VpcId",
+				vpc_id(c), "CidrBlock", step_get(c, "subnet.cidr"),
+				"AvailabilityZoneId", step_get(c, "subnet.zone_id"),
+				"TagSpecifications", "ResourceType", "subnet", "Tags",
+				subnet_tags(c)));
+	x->what = arena_printf(c->arena, "Create the compute subnet %s in %s",
+			       step_get(c, "subnet.cidr"), step_get(c, "subnet.zone"));
+}
+
+void subnet_create_absorb(struct step_ctx *c, const struct answer *a)
+{
+	if (answer_is(a, "InvalidSubnet.Conflict")) {
+		step_wait(c, 3, "a look at who took %s", step_get(c, "subnet.cidr"));
+		return;
+	}
+	if (!a->ok) {
+		step_fail_answer(c, a, "the subnet %s was refused",
+				 step_get(c, "subnet.cidr"));
+		return;
+	}
+	save_subnet(c, json_at(a->out, "Subnet"));
+	step_own(c, "ec2:subnet", json_str_at(a->out, "Subnet.SubnetId"),
+		 json_str_at(a->out, "Subnet.SubnetArn"), "made");
+	step_advance(c);
+}
+
+/* --- its route --------------------------------------------------------------- */
+
+bool subnet_route_observe(struct step_ctx *c, struct exchange *x)
+{
+	return !json_at(c->data, "subnet.given") &&
+	       read_all(c, x, "tables", AWS_EC2_DescribeRouteTables,
+			filter(c, "association.subnet-id", step_get(c, "subnet.id")));
+}
+
+void subnet_route_plan(struct step_ctx *c, struct exchange *x)
+{
+	const json_t *table = json_at(saw(c, "tables"), "RouteTables.0");
+	const char *wanted = step_get(c, "subnet.route_table_id");
+
+	if (json_at(c->data, "subnet.given"))
+		return;
+	if (table && leads_to_nat(table))
+		return;
+	if (table) {
+		struct err *e = step_fail(c, ERR_STATE_CONFLICT,
+					  "the compute subnet %s uses the route table %s, "
+					  "which leads to no NAT gateway",
+					  step_get(c, "subnet.id"),
+					  json_str_or(table, "RouteTableId", ""));
+		err_fix(e, "Associate the subnet with %s, or add a NAT route to its table.",
+			wanted);
+		return;
+	}
+	exchange_aws(x, AWS_EC2_AssociateRouteTable,
+		     json_packf(c->arena, "{s:s, s:s}", "SubnetId", step_get(c, "subnet.id"),
+				"RouteTableId", wanted));
+	x->what = arena_printf(c->arena, "Route the subnet %s through NAT",
+			       step_get(c, "subnet.id"));
+}
+
+void subnet_route_absorb(struct step_ctx *c, const struct answer *a)
+{
+	if (answer_is(a, "Resource.AlreadyAssociated") ||
+	    answer_is(a, "InvalidSubnetID.NotFound"))
+		step_wait(c, 3, "a look at the routes of %s", step_get(c, "subnet.id"));
+	else if (!a->ok)
+		step_fail_answer(c, a, "the subnet %s could not be routed",
+				 step_get(c, "subnet.id"));
+	else
+		step_advance(c);
+}
+
+/* --- room for the nodes -------------------------------------------------------- */
+
+/*
+ * The VPC CNI fills the primary interface with addresses for pods; each
+ * further EFA interface of mode `efa` takes one address, of mode `efa-only`
+ * none. For ml.p5.48xlarge (32 EFA interfaces, 50 addresses each) that gives
+ * 81, which is what users report.
+ */
+int64_t node_addresses(const json_t *type, const char *interface_mode)
+{
+	int64_t per_interface =
+		json_int_or(type, "NetworkInfo.Ipv4AddressesPerInterface", 30);
+	int64_t efa = json_int_or(type, "NetworkInfo.EfaInfo.MaximumEfaInterfaces", 0);
+
+	if (efa > 1 && !streq(interface_mode, "efa-only"))
+		return per_interface + efa - 1;
+	return per_interface;
+}
+
+bool subnet_room_observe(struct step_ctx *c, struct exchange *x)
+{
+	const char *type = step_input(c, "instance_type");
+	const char *plain = type && str_starts(type, "ml.") ? type + 3 : type;
+
+	return read_aws(c, x, "type", AWS_EC2_DescribeInstanceTypes,
+			json_packf(c->arena, "{s:[s]}", "InstanceTypes", plain ? plain : "")) ||
+	       (json_at(c->data, "subnet.id") &&
+		read_aws(c, x, "subnet", AWS_EC2_DescribeSubnets,
+			 json_packf(c->arena, "{s:[s]}", "SubnetIds",
+				    step_get(c, "subnet.id"))));
+}
+
+void subnet_room_plan(struct step_ctx *c, struct exchange *x)
+{
+	const json_t *type = json_at(saw(c, "type"), "InstanceTypes.0");
+	int64_t each = node_addresses(type, step_input(c, "interface_mode"));
+	int64_t need = each * json_int_or(c->input, "count", 1);
+	/* EC2 keeps five addresses of every subnet. */
+	int64_t left = json_int_or(saw(c, "subnet"), "Subnets.0.AvailableIpAddressCount",
+				   (1 << (32 - COMPUTE_SUBNET_BITS)) - 5);
+
+	(void)x;
+	/* Our own nodes hold theirs already when this is looked at again. */
+	if (json_at(c->data, "addresses"))
+		return;
+	if (left < need) {
+		struct err *e = step_fail(c, ERR_QUOTA,
+					  "the subnet %s has %lld free addresses, %lld are needed",
+					  step_get(c, "subnet.id"), (long long)left,
+					  (long long)need);
+		err_field(e, "/count", arena_printf(c->arena, "%lld",
+						    (long long)json_int_or(c->input, "count", 1)),
+			  arena_printf(c->arena, "at most %lld nodes of %lld addresses each",
+				       (long long)(left / each), (long long)each));
+		err_fix(e, "Ask for fewer nodes, interface mode efa-only, or another zone.");
+		return;
+	}
+	step_save(c, "addresses",
+		  json_pack("{s:I, s:I, s:I}", "each", (json_int_t)each, "needed",
+			    (json_int_t)need, "free", (json_int_t)left));
+	step_event(c, "addresses", json_deep_copy(json_at(c->data, "addresses")));
+}

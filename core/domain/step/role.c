@@ -1,0 +1,182 @@
+#include "core/domain/step/role.h"
+
+#include "core/domain/step/read.h"
+#include "core/json/tree.h"
+
+static const char POLICY_NAME[] = "instantstart";
+
+static const struct role_spec *spec_of(const struct step_ctx *c)
+{
+	return c->step->arg;
+}
+
+static bool skipped(const struct step_ctx *c)
+{
+	const struct role_spec *s = spec_of(c);
+
+	return s->given && s->given(c);
+}
+
+static const char *role_of(const struct step_ctx *c)
+{
+	return name_role(c, spec_of(c)->purpose);
+}
+
+static json_t *by_role_name(const struct step_ctx *c)
+{
+	return json_packf(c->arena, "{s:s}", "RoleName", role_of(c));
+}
+
+static const char *trust_document(const struct step_ctx *c)
+{
+	const struct role_spec *s = spec_of(c);
+	json_t *actions = json_pack("[s]", "sts:AssumeRole");
+
+	if (s->tag_session)
+		json_array_append_new(actions, json_string("sts:TagSession"));
+	return json_text(c->arena,
+			 json_packf(c->arena, "{s:s, s:[{s:s, s:{s:s}, s:o}]}", "Version",
+				    "2012-10-17", "Statement", "Effect", "Allow",
+				    "Principal", "Service", s->service, "Action", actions));
+}
+
+/* --- the role ------------------------------------------------------------ */
+
+bool role_create_observe(struct step_ctx *c, struct exchange *x)
+{
+	return !skipped(c) &&
+	       read_aws(c, x, "role", AWS_IAM_GetRole, by_role_name(c));
+}
+
+void role_create_plan(struct step_ctx *c, struct exchange *x)
+{
+	const json_t *role = json_at(saw(c, "role"), "Role");
+	const char *boundary = step_input(c, "permissions_boundary");
+	json_t *in;
+
+	if (skipped(c))
+		return;
+	if (role) {
+		if (!step_tagged_cluster(c, json_at(role, "Tags"))) {
+			struct err *e = step_fail(c, ERR_FOREIGN_OBJECT,
+						  "a role named %s exists and is not ours",
+						  role_of(c));
+			err_fix(e, "Rename or delete that role, or give a role of your own.");
+			return;
+		}
+		step_own(c, "iam:role", role_of(c), json_str_at(role, "Arn"), "made");
+		return;
+	}
+	in = json_packf(c->arena, "{s:s, s:s, s:s, s:O}", "RoleName", role_of(c),
+			"AssumeRolePolicyDocument", trust_document(c), "Description",
+			spec_of(c)->description, "Tags", step_tags(c));
+	json_put_str(in, "PermissionsBoundary",
+		     boundary ? boundary : c->cfg->permissions_boundary);
+	exchange_aws(x, AWS_IAM_CreateRole, in);
+	x->what = arena_printf(c->arena, "Create the role %s for %s", role_of(c),
+			       spec_of(c)->service);
+}
+
+void role_create_absorb(struct step_ctx *c, const struct answer *a)
+{
+	if (answer_is(a, "EntityAlreadyExists")) {
+		step_wait(c, 2, "a look at the role %s, which exists already", role_of(c));
+		return;
+	}
+	if (!a->ok) {
+		step_fail_answer(c, a, "the role %s was refused", role_of(c));
+		return;
+	}
+	step_own(c, "iam:role", role_of(c), json_str_at(a->out, "Role.Arn"), "made");
+	step_save(c, arena_printf(c->arena, "role_made_ms.%d", (int)spec_of(c)->purpose),
+		  json_integer(c->now_ms));
+	step_advance(c);
+}
+
+/* --- its inline policy ----------------------------------------------------- */
+
+static json_t *policy_document(struct step_ctx *c)
+{
+	return json_packf(c->arena, "{s:s, s:o}", "Version", "2012-10-17", "Statement",
+			  spec_of(c)->statements(c));
+}
+
+bool role_policy_observe(struct step_ctx *c, struct exchange *x)
+{
+	return !skipped(c) && spec_of(c)->statements &&
+	       read_aws(c, x, "policy", AWS_IAM_GetRolePolicy,
+			json_packf(c->arena, "{s:s, s:s}", "RoleName", role_of(c),
+				   "PolicyName", POLICY_NAME));
+}
+
+void role_policy_plan(struct step_ctx *c, struct exchange *x)
+{
+	const char *text = json_str_at(saw(c, "policy"), "PolicyDocument");
+	json_t *wanted, *present;
+	struct err ignored;
+
+	if (skipped(c) || !spec_of(c)->statements)
+		return;
+	wanted = policy_document(c);
+	present = text ? json_parse(c->arena, str_of(text), &ignored) : NULL;
+	if (present && json_equal(present, wanted))
+		return;
+	exchange_aws(x, AWS_IAM_PutRolePolicy,
+		     json_packf(c->arena, "{s:s, s:s, s:s}", "RoleName", role_of(c),
+				"PolicyName", POLICY_NAME, "PolicyDocument",
+				json_text(c->arena, wanted)));
+	x->what = arena_printf(c->arena, "Put the policy of the role %s", role_of(c));
+}
+
+void role_absorb(struct step_ctx *c, const struct answer *a)
+{
+	/* A role made a moment ago may not be everywhere yet. */
+	if (!a->ok && a->errc == ERR_CLOUD_NOT_FOUND)
+		step_retry(c, ERR_ROLE_NOT_READY, "the role %s is not visible yet",
+			   role_of(c));
+	else if (!a->ok)
+		step_fail_answer(c, a, "the policy of the role %s was refused",
+				 role_of(c));
+	else
+		step_advance(c);
+}
+
+/* --- its managed policies ---------------------------------------------------- */
+
+bool role_attach_observe(struct step_ctx *c, struct exchange *x)
+{
+	return !skipped(c) && spec_of(c)->managed[0] &&
+	       read_all(c, x, "attached", AWS_IAM_ListAttachedRolePolicies,
+			by_role_name(c));
+}
+
+/* One policy a claim: each has an effect of its own. */
+void role_attach_plan(struct step_ctx *c, struct exchange *x)
+{
+	const json_t *attached = json_at(saw(c, "attached"), "AttachedPolicies");
+	const struct role_spec *s = spec_of(c);
+
+	if (skipped(c))
+		return;
+	for (size_t i = 0; i < ROLE_MANAGED_MAX && s->managed[i]; i++) {
+		const char *arn = arena_printf(c->arena, "arn:%s:iam::aws:policy/%s",
+					       c->where->partition, s->managed[i]);
+
+		if (json_find(attached, "PolicyArn", arn))
+			continue;
+		c->item = s->managed[i];
+		exchange_aws(x, AWS_IAM_AttachRolePolicy,
+			     json_packf(c->arena, "{s:s, s:s}", "RoleName", role_of(c),
+					"PolicyArn", arn));
+		x->what = arena_printf(c->arena, "Attach %s to the role %s",
+				       s->managed[i], role_of(c));
+		return;
+	}
+}
+
+void role_attach_absorb(struct step_ctx *c, const struct answer *a)
+{
+	role_absorb(c, a);
+	if (c->verdict.kind == VERDICT_ADVANCE)
+		step_goto(c, c->step->name); /* until nothing is left to attach */
+}
