@@ -23,10 +23,10 @@ struct arena_chunk;
 struct arena_deferred;
 
 struct arena {
-	struct arena_chunk *chunk; /* newest first */
+	struct arena_chunk *chunk;       /* newest first */
 	struct arena_deferred *deferred; /* newest first */
-	size_t used; /* bytes handed out since the last reset */
-	size_t cap; /* LIMIT_ARENA unless told */
+	size_t used;                     /* bytes handed out since the last reset */
+	size_t cap;                      /* LIMIT_ARENA unless told */
 };
 
 /* cap 0 means LIMIT_ARENA. No memory is taken before the first allocation. */
@@ -58,7 +58,7 @@ void arena_reset(struct arena *a);
 /* Runs the deferred calls and gives everything back. */
 void arena_free(struct arena *a);
 
-#define arena_new(a, type) ((type *)arena_alloc((a), sizeof(type)))
+#define arena_new(a, type)      ((type *)arena_alloc((a), sizeof(type)))
 #define arena_array(a, type, n) ((type *)arena_calloc((a), (n), sizeof(type)))
 
 #endif

@@ -8,9 +8,9 @@
 #ifndef INSTANTSTART_BASE_CLOCK_H
 #define INSTANTSTART_BASE_CLOCK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdbool.h>
 
 struct clock {
 	int64_t (*wall_ms)(struct clock *c);

@@ -21,10 +21,10 @@
 #include "core/base/secret.h"
 
 struct config {
-#define CONFIG_TEXT(field, name, dflt, doc) const char *field;
+#define CONFIG_TEXT(field, name, dflt, doc)                const char *field;
 #define CONFIG_INT(field, name, dflt, min, max, unit, doc) int64_t field;
-#define CONFIG_BOOL(field, name, dflt, doc) bool field;
-#define CONFIG_SECRET(field, name, dflt, doc) struct secret field;
+#define CONFIG_BOOL(field, name, dflt, doc)                bool field;
+#define CONFIG_SECRET(field, name, dflt, doc)              struct secret field;
 #include "core/base/config.def"
 #undef CONFIG_TEXT
 #undef CONFIG_INT
@@ -36,8 +36,8 @@ struct config {
 typedef const char *config_lookup_fn(void *ctx, const char *name);
 
 /* Every fault is reported at once, as violations. ERR_CONFIG. */
-bool config_load(struct config *ret, struct arena *a, config_lookup_fn *lookup,
-		 void *ctx, struct err *e) __attribute__((warn_unused_result));
+bool config_load(struct config *ret, struct arena *a, config_lookup_fn *lookup, void *ctx,
+		 struct err *e) __attribute__((warn_unused_result));
 const char *config_from_env(void *ctx, const char *name);
 
 /* Text for --help: every variable with default, range and sentence. */

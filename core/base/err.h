@@ -88,10 +88,9 @@ void err_clear(struct err *e);
 /* Details, each optional; they return false so that `return err_fix(…)` reads. */
 bool err_field(struct err *e, const char *pointer, const char *seen,
 	       const char *expected);
-bool err_fix(struct err *e, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+bool err_fix(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Appends a cause; the fifth and later ones are dropped. NULL texts are empty. */
-bool err_because(struct err *e, const char *source, const char *code,
-		 const char *message, const char *request_id);
+bool err_because(struct err *e, const char *source, const char *code, const char *message,
+		 const char *request_id);
 
 #endif

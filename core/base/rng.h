@@ -33,7 +33,6 @@ enum { ID_RANDOM = 26 };
  * and 80 random bits, so that ids of one kind sort by age. buf must hold
  * strlen(prefix) + ID_RANDOM + 1 bytes; size says how many it has.
  */
-void id_make(struct rng *r, int64_t wall_ms, const char *prefix, char *buf,
-	     size_t size);
+void id_make(struct rng *r, int64_t wall_ms, const char *prefix, char *buf, size_t size);
 
 #endif

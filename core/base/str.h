@@ -41,9 +41,9 @@ char *str_dup(struct arena *a, struct str s);
  */
 struct str str_cut(struct str *rest, char sep);
 
-/* Strict decimal: the whole string, no sign unless the value is negative, no blanks, no overflow. */
-bool str_to_i64(struct str s, int64_t *ret_value)
-	__attribute__((warn_unused_result));
+/* Strict decimal: the whole string, no sign unless the value is negative, no blanks, no
+ * overflow. */
+bool str_to_i64(struct str s, int64_t *ret_value) __attribute__((warn_unused_result));
 
 /* Well-formed UTF-8 without NUL, surrogates or overlong forms (RFC 3629). */
 bool str_is_utf8(struct str s);

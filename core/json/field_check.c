@@ -191,8 +191,7 @@ static void check_map(struct check *c, const struct place *at, const struct fiel
 		return;
 	}
 	check_length(c, at, f, value, json_object_size(value));
-	json_object_foreach((json_t *)(uintptr_t)value, name, member)
-	{
+	json_object_foreach((json_t *)(uintptr_t)value, name, member) {
 		const struct place here = {.up = at, .name = name, .secret = at->secret};
 
 		if (!json_is_string(member))
@@ -264,8 +263,7 @@ static void check_unknown(struct check *c, const struct place *at,
 	const char *name;
 	json_t *value;
 
-	json_object_foreach((json_t *)(uintptr_t)tree, name, value)
-	{
+	json_object_foreach((json_t *)(uintptr_t)tree, name, value) {
 		const struct place here = {.up = at, .name = name, .secret = at->secret};
 		struct violation *v;
 

@@ -266,8 +266,7 @@ void json_merge_patch(json_t *target, const json_t *patch)
 	const char *name;
 	json_t *value;
 
-	json_object_foreach((json_t *)(uintptr_t)patch, name, value)
-	{
+	json_object_foreach((json_t *)(uintptr_t)patch, name, value) {
 		json_t *old = json_object_get(target, name);
 
 		if (json_is_null(value)) {

@@ -28,7 +28,7 @@ void jw_begin(struct json_writer *w, struct buf *out);
 void jw_open_object(struct json_writer *w);
 void jw_open_list(struct json_writer *w);
 void jw_close(struct json_writer *w); /* the innermost */
-void jw_end(struct json_writer *w); /* all of them */
+void jw_end(struct json_writer *w);   /* all of them */
 void jw_key(struct json_writer *w, const char *name);
 void jw_str(struct json_writer *w, const char *z); /* NULL writes null */
 void jw_strn(struct json_writer *w, const char *p, size_t n);
