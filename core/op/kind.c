@@ -26,17 +26,17 @@ const char *effect_class_name(enum effect_class c)
 {
 	switch (c) {
 	case EFFECT_READ:
-		return "READ";
+		return "read";
 	case EFFECT_TOKEN:
-		return "TOKEN";
+		return "token";
 	case EFFECT_NAMED:
-		return "NAMED";
+		return "named";
 	case EFFECT_TAGGED:
-		return "TAGGED";
+		return "tagged";
 	case EFFECT_CONVERGENT:
-		return "CONVERGENT";
+		return "convergent";
 	case EFFECT_ONCE:
-		return "ONCE";
+		return "once";
 	}
-	return "READ";
+	return "read";
 }

@@ -122,14 +122,14 @@ bool walk_settle(struct walk *w, struct err *e)
 	w->out.step = w->step;
 	w->out.ctx = &w->ctx;
 	/*
-	 * Only when the statement was certainly not committed: a connection
-	 * that broke after it was sent may have settled already.
+	 * The answer of the call is in our hands only: it is worth some tries. One
+	 * that was committed although the connection broke is then refused as
+	 * fenced, since a settled claim has ended.
 	 */
 	for (int i = 1;; i++) {
 		if (journal_settle(w->r->db, w->a, &w->claim, &w->out, e))
 			return true;
-		if (i == SETTLE_TRIES || e->code != ERR_UNAVAILABLE ||
-		    err_retry(e) == RETRY_OBSERVE_FIRST)
+		if (i == SETTLE_TRIES || e->code != ERR_UNAVAILABLE)
 			return false;
 	}
 }

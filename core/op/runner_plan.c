@@ -1,0 +1,295 @@
+/*
+ * The dry run: the same rows, the same pure functions, real reads, no intent
+ * and no mutation. What does not exist yet reads "(known after apply)".
+ */
+#include "core/base/limits.h"
+#include "core/json/tree.h"
+#include "core/op/walk.h"
+
+enum { PLAN_DEPTH = 4, PLAN_STEPS = 400 };
+
+struct planner {
+	struct runner *r;
+	struct arena *a;
+	json_t *steps;
+	json_t *resources;
+	json_t *warnings;
+	json_t *digested; /* [{call, request}], in order */
+	int n_calls;      /* mutations planned so far: objects that do not exist yet */
+	int n_steps;
+	struct err *e;
+};
+
+/* One operation of the walk: the outermost or a stage's. */
+struct level {
+	const struct kind *kind;
+	const char *prefix; /* "" or "stage/" */
+	int depth;
+	struct step_ctx ctx;
+};
+
+static bool plan_level(struct planner *p, struct level *l);
+
+static bool has_unknown(const json_t *tree)
+{
+	const char *key;
+	json_t *value;
+	size_t i;
+
+	if (json_is_string(tree))
+		return step_is_unknown(json_string_value(tree));
+	json_object_foreach((json_t *)(uintptr_t)tree, key, value)
+		if (has_unknown(value))
+			return true;
+	json_array_foreach((json_t *)(uintptr_t)tree, i, value)
+		if (has_unknown(value))
+			return true;
+	return false;
+}
+
+static json_t *list_step(struct planner *p, const struct level *l, const char *action,
+			 const char *what)
+{
+	const struct step *s = l->ctx.step;
+	json_t *row = json_object();
+
+	json_put(row, "step", json_sprintf("%s%s", l->prefix, s->name));
+	json_put_str(row, "phase", s->phase ? s->phase : "");
+	json_put_str(row, "title", s->title ? s->title : s->name);
+	json_put_str(row, "action", action);
+	json_put_str(row, "what", what ? what : "");
+	json_push(p->steps, row);
+	return row;
+}
+
+static void list_call(struct planner *p, const struct level *l, const struct exchange *x)
+{
+	json_t *request = exchange_tree(x, p->a);
+	const char *name = exchange_name(x, p->a);
+	json_t *row = list_step(p, l, "call", x->what ? x->what : name);
+
+	json_put_str(row, "call", name);
+	json_put(row, "request", json_incref(request));
+	json_put_str(row, "class", effect_class_name(l->ctx.step->effect));
+	json_push(p->digested, json_incref(request));
+	p->n_calls++;
+}
+
+/* --- one step ---------------------------------------------------------- */
+
+/*
+ * Transient failures of a read are repeated a few times at once: a plan is
+ * asked for by somebody who waits.
+ */
+static void ask(struct planner *p, const struct exchange *x, struct answer *ans)
+{
+	enum { TRIES = 3 };
+
+	for (int i = 0; i < TRIES; i++) {
+		runner_call(p->r, x, NULL, p->a, ans);
+		if (ans->ok || !(ans->ambiguous || backoff_is_transient(ans->errc)))
+			return;
+	}
+}
+
+/* *ret_missing: something that was looked for does not exist or is not known. */
+static void observe(struct planner *p, struct level *l, bool *ret_missing)
+{
+	struct step_ctx *c = &l->ctx;
+
+	while (c->step->observe && c->verdict.kind == VERDICT_NONE &&
+	       c->reads < LIMIT_READS_PER_CLAIM) {
+		struct exchange x = {.via = VIA_NONE};
+		struct answer ans;
+
+		if (!c->step->observe(c, &x) || x.via == VIA_NONE)
+			return;
+		if (has_unknown(exchange_tree(&x, p->a)) ||
+		    step_is_unknown(x.target.endpoint) ||
+		    step_is_unknown(x.target.ca_pem)) {
+			*ret_missing = true;
+			c->reads++;
+			continue;
+		}
+		ask(p, &x, &ans);
+		*ret_missing |= ans.errc == ERR_CLOUD_NOT_FOUND;
+		if (!ans.ok && ans.errc != ERR_CLOUD_NOT_FOUND && !c->step->sees_errors)
+			step_fail_answer(c, &ans, "%s failed: %s", ans.call, ans.message);
+		else if (c->step->seen)
+			c->step->seen(c, &ans);
+		c->reads++;
+	}
+}
+
+/*
+ * A step that looks for what an earlier planned call will make cannot find it:
+ * that is a wait, not a failure.
+ */
+static bool is_wait_for_planned(const struct planner *p, const struct level *l,
+				bool missing)
+{
+	return missing && p->n_calls > 0 && l->ctx.step->effect == EFFECT_READ;
+}
+
+static bool plan_verdict(struct planner *p, struct level *l, bool missing)
+{
+	const struct verdict *v = &l->ctx.verdict;
+
+	switch (v->kind) {
+	case VERDICT_WAIT:
+		list_step(p, l, "wait", v->waiting_for);
+		return true;
+	case VERDICT_HOLD:
+		json_push(p->warnings,
+			  json_sprintf("%s will ask: %s", l->ctx.step->title,
+				       json_str_or(v->question, "question", "")));
+		list_step(p, l, "wait", json_str_or(v->question, "question", ""));
+		return true;
+	case VERDICT_RETRY:
+	case VERDICT_FAIL:
+		if (is_wait_for_planned(p, l, missing)) {
+			list_step(p, l, "wait", l->ctx.step->title);
+			return true;
+		}
+		*p->e = v->error;
+		return false;
+	case VERDICT_NONE:
+	case VERDICT_ADVANCE:
+	case VERDICT_SPAWN:
+	case VERDICT_DONE:
+	case VERDICT_CANCELLED:
+		break;
+	}
+	if (l->ctx.step->plan || l->ctx.step->observe)
+		list_step(p, l, "none", NULL);
+	return true;
+}
+
+static bool plan_stage(struct planner *p, struct level *l)
+{
+	struct spawn sp = {0};
+	struct level child = {.depth = l->depth + 1};
+	bool wanted = l->ctx.step->spawn(&l->ctx, &sp);
+
+	if (!wanted || l->ctx.verdict.kind != VERDICT_NONE)
+		return plan_verdict(p, l, false);
+	child.kind = kind_find(p->r->kinds, sp.kind);
+	if (!child.kind || child.depth > PLAN_DEPTH)
+		return err_set(p->e, ERR_INTERNAL,
+			       "Stage \"%s\" cannot be planned: kind \"%s\"",
+			       l->ctx.step->name, sp.kind);
+	json_put_str(list_step(p, l, "stage", child.kind->title), "call",
+		     child.kind->name);
+	child.prefix = arena_printf(p->a, "%s%s/", l->prefix, l->ctx.step->name);
+	child.ctx = l->ctx;
+	child.ctx.target = sp.target;
+	child.ctx.input = sp.input;
+	child.ctx.data = json_new_object(p->a);
+	return plan_level(p, &child);
+}
+
+static bool plan_step(struct planner *p, struct level *l)
+{
+	struct step_ctx *c = &l->ctx;
+	struct exchange x = {.via = VIA_NONE};
+	bool missing = false;
+
+	if (c->step->spawn)
+		return plan_stage(p, l);
+	observe(p, l, &missing);
+	if (c->verdict.kind == VERDICT_NONE && c->step->plan)
+		c->step->plan(c, &x);
+	if (c->verdict.kind == VERDICT_NONE && x.via != VIA_NONE &&
+	    exchange_mutates(&x)) {
+		list_call(p, l, &x);
+		return true;
+	}
+	return plan_verdict(p, l, missing);
+}
+
+static void begin_step(struct planner *p, struct level *l, const struct step *s)
+{
+	struct step_ctx *c = &l->ctx;
+
+	c->step = s;
+	c->seen = json_new_object(p->a);
+	c->reads = 0;
+	c->item = NULL;
+	c->verdict = (struct verdict){.kind = VERDICT_NONE};
+}
+
+/* The row to go on with: only ever forward, so that every walk ends. */
+static const struct step *after(const struct level *l, const struct step *s)
+{
+	const struct verdict *v = &l->ctx.verdict;
+	const struct step *named;
+
+	if (v->kind == VERDICT_DONE)
+		return NULL;
+	if (v->kind == VERDICT_ADVANCE && v->step) {
+		named = kind_step(l->kind, v->step);
+		if (named && named > s)
+			return named;
+	}
+	return kind_step_after(l->kind, s);
+}
+
+static bool plan_level(struct planner *p, struct level *l)
+{
+	const struct step *s = l->kind->steps;
+
+	while (s && s->name) {
+		if (++p->n_steps > PLAN_STEPS)
+			return err_set(p->e, ERR_INTERNAL,
+				       "The plan of \"%s\" has no end", l->kind->name);
+		begin_step(p, l, s);
+		if (!plan_step(p, l))
+			return false;
+		s = after(l, s);
+	}
+	return true;
+}
+
+bool runner_plan(struct runner *r, struct arena *a, const struct kind *k,
+		 const char *target, const json_t *input, json_t **ret_plan,
+		 struct err *e)
+{
+	struct planner p = {
+		.r = r,
+		.a = a,
+		.steps = json_new_list(a),
+		.resources = json_new_list(a),
+		.warnings = json_new_list(a),
+		.digested = json_new_list(a),
+		.e = e,
+	};
+	struct level l = {
+		.kind = k,
+		.prefix = "",
+		.ctx =
+			{
+				.arena = a,
+				.cfg = r->cfg,
+				.where = r->where,
+				.op_id = STEP_UNKNOWN,
+				.root_id = STEP_UNKNOWN,
+				.target = target,
+				.input = input ? input : json_new_object(a),
+				.data = json_new_object(a),
+				.now_ms = r->clock->wall_ms(r->clock),
+				.step_since_ms = r->clock->wall_ms(r->clock),
+				.planning = true,
+				.resources = p.resources,
+				.catalog = json_new_list(a),
+				.events = json_new_list(a),
+			},
+	};
+
+	if (!plan_level(&p, &l))
+		return false;
+	*ret_plan =
+		json_packf(a, "{s:s, s:s, s:O, s:O, s:O, s:s}", "kind", k->name, "target",
+			   target, "steps", p.steps, "resources", p.resources, "warnings",
+			   p.warnings, "plan_digest", json_digest(a, p.digested));
+	return true;
+}
