@@ -80,14 +80,15 @@ LAYERS := base json db net aws kube op domain live poller
 find_c = $(sort $(shell find $(1) -name '*.c' 2>/dev/null))
 objs = $(patsubst %.c,$(O)/%.o,$(1))
 
-GEN_SQL := $(B)/gen/queries.c $(B)/gen/queries.h $(B)/gen/migrations.c $(B)/gen/migrations.h
-GEN_OBJ := $(O)/gen/queries.o $(O)/gen/migrations.o
+GEN := $(foreach g,queries migrations cloudformation,$(B)/gen/$(g).c $(B)/gen/$(g).h)
+GEN_OBJ := $(O)/gen/queries.o $(O)/gen/migrations.o $(O)/gen/cloudformation.o
 
 SRC_faces := $(filter-out %/main.c,$(call find_c,fcgi))
 $(foreach l,$(LAYERS),$(eval SRC_$(l) := $(filter-out %/main.c,$(call find_c,core/$(l)))))
 OBJ_faces := $(call objs,$(SRC_faces))
 $(foreach l,$(LAYERS),$(eval OBJ_$(l) := $(call objs,$(SRC_$(l)))))
-OBJ_db += $(GEN_OBJ)
+OBJ_db += $(O)/gen/queries.o $(O)/gen/migrations.o
+OBJ_domain += $(O)/gen/cloudformation.o
 SRC_cloud := $(filter-out %/main.c,$(call find_c,tests/cloud))
 OBJ_cloud := $(call objs,$(SRC_cloud))
 SRC_test := $(call find_c,tests/lib)
@@ -128,12 +129,12 @@ $(O)/flags: force
 	@mkdir -p $(@D)
 	@echo '$(CC) $(CPPFLAGS) $(CFLAGS)' | cmp -s - $@ || echo '$(CC) $(CPPFLAGS) $(CFLAGS)' >$@
 
-$(O)/%.o: %.c $(O)/flags | $(GEN_SQL)
+$(O)/%.o: %.c $(O)/flags | $(GEN)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(O)/crash/%.o: %.c $(O)/flags | $(GEN_SQL)
+$(O)/crash/%.o: %.c $(O)/flags | $(GEN)
 	$(call say,CC,"$< (crash points)")
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -DCRASHPOINTS -MMD -MP -c -o $@ $<
@@ -141,7 +142,7 @@ $(O)/crash/%.o: %.c $(O)/flags | $(GEN_SQL)
 $(O)/tests/faults/%.o: private CPPFLAGS += -DCRASHPOINTS
 
 # The embedded texts are longer than what ISO C promises for one literal.
-$(GEN_OBJ): $(O)/gen/%.o: $(B)/gen/%.c $(O)/flags | $(GEN_SQL)
+$(GEN_OBJ): $(O)/gen/%.o: $(B)/gen/%.c $(O)/flags | $(GEN)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -Wno-overlength-strings -MMD -MP -c -o $@ $<
@@ -194,24 +195,23 @@ $(FUZZERS): $(B)/fuzz/%: $(B)/fuzz/%.o $$(patsubst $$(O)/%,$(B)/fuzz/%,$$(call f
 # A fuzz target links what its name's first word needs, as unit tests do.
 fuzz_libs = $(call unit_libs,$(1))
 
-# ---------------------------------------------------------------- embedded SQL
+# ---------------------------------------------------------------- embedded texts
 
 QUERIES := $(sort $(wildcard sql/queries/*.sql))
 MIGRATIONS := $(sort $(wildcard sql/migrations/*.sql))
+TEMPLATES := $(sort $(wildcard cloudformation/*.yaml cloudformation/lifecycle/*.sh))
 
+# Which files there are: a new or removed one is noticed by this.
 $(B)/gen/names: force
 	@mkdir -p $(@D)
-	@echo '$(QUERIES) $(MIGRATIONS)' | cmp -s - $@ || echo '$(QUERIES) $(MIGRATIONS)' >$@
-$(B)/gen/queries.c: sql/embed $(QUERIES) $(B)/gen/names
-	$(call say,SQL,$@)
-	$(Q)sql/embed queries.c $(QUERIES) >$@
-$(B)/gen/queries.h: sql/embed $(QUERIES) $(B)/gen/names
-	$(Q)sql/embed queries.h $(QUERIES) >$@
-$(B)/gen/migrations.c: sql/embed $(MIGRATIONS) $(B)/gen/names
-	$(call say,SQL,$@)
-	$(Q)sql/embed migrations.c $(MIGRATIONS) >$@
-$(B)/gen/migrations.h: sql/embed $(B)/gen/names
-	$(Q)sql/embed migrations.h >$@
+	@echo '$(QUERIES) $(MIGRATIONS) $(TEMPLATES)' | cmp -s - $@ || \
+		echo '$(QUERIES) $(MIGRATIONS) $(TEMPLATES)' >$@
+$(B)/gen/queries.%: sql/embed $(QUERIES) $(B)/gen/names
+	$(Q)sql/embed queries.$* $(QUERIES) >$@
+$(B)/gen/migrations.%: sql/embed $(MIGRATIONS) $(B)/gen/names
+	$(Q)sql/embed migrations.$* $(MIGRATIONS) >$@
+$(B)/gen/cloudformation.%: cloudformation/embed $(TEMPLATES) $(B)/gen/names
+	$(Q)cloudformation/embed $* $(TEMPLATES) >$@
 
 # ---------------------------------------------------------------- tests
 
@@ -260,7 +260,7 @@ deps: ## Install what Debian and npm give; silent when nothing is missing.
 fmt: ## Rewrite all C files by .clang-format.
 	$(Q)tests/lint/files c h | xargs -r clang-format -i
 
-lint: $(GEN_SQL) ## Format, layers, banned calls, sizes, headers, cppcheck, clang-tidy.
+lint: $(GEN) ## Format, layers, banned calls, sizes, headers, cppcheck, clang-tidy.
 	$(Q)CPPFLAGS='$(subst ','\'',$(CPPFLAGS))' tests/lint/run
 
 demo: deps ## Show the whole life of a cluster on the simulated cloud.
