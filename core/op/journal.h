@@ -71,6 +71,7 @@ struct claim {
 	bool issued;
 	int64_t issued_at_ms;
 	const char *issued_item;
+	int issued_epoch;
 	/* A stage's child, if spawned: state and JSON of its result or error. */
 	const char *child_id;
 	const char *child_state;

@@ -63,6 +63,31 @@ void walk_hold_unknown(struct walk *w, const char *name, const json_t *request)
 		evidence, choices);
 }
 
+static const char word_taken[] = "_word_taken";
+
+const char *walk_word(const struct walk *w)
+{
+	const char *choice_id = json_str_at(w->claim.answer, "choice");
+
+	if (!choice_id || json_bool_or(w->ctx.data, word_taken, false))
+		return NULL;
+	return streq(choice_id, CHOICE_HAPPENED) ||
+			       streq(choice_id, CHOICE_NOT_HAPPENED) ||
+			       streq(choice_id, CHOICE_STOP)
+		       ? choice_id
+		       : NULL;
+}
+
+void walk_word_taken(struct walk *w)
+{
+	json_put_bool(w->ctx.data, word_taken, true);
+}
+
+void walk_word_forget(struct walk *w)
+{
+	json_drop(w->ctx.data, word_taken);
+}
+
 /* --- class rules ------------------------------------------------------- */
 
 static void wait_for_visibility(struct walk *w, int64_t issued_at_ms)
@@ -109,7 +134,7 @@ static void apply_class(struct walk *w, const struct effect *f, int64_t issued_a
 /* A person's word on the open effect; true when it settles the matter. */
 static bool take_word(struct walk *w)
 {
-	const char *word = json_str_at(w->claim.answer, "choice");
+	const char *word = walk_word(w);
 
 	if (streq(word, CHOICE_HAPPENED)) {
 		w->out.effect = EFFECT_DONE;
@@ -147,9 +172,10 @@ static void absorb(struct walk *w, const struct answer *ans)
 
 /*
  * What the answer says of the effect. A refusal that the step takes for
- * success (its object exists already and is ours) is a success. A transient
- * refusal of a repeat says nothing about the issue before it, whose outcome is
- * still unknown: only a first issue is refused for certain.
+ * success (its object exists already and is ours) is a success. A refusal of a
+ * repeat that is transient, or that the step wants to look into ("exists
+ * already", by the issue before it?), says nothing about the earlier issue: it
+ * stays unknown until observe() has found something.
  */
 static enum effect_outcome outcome_of(const struct walk *w, const struct answer *ans,
 				      bool repeat)
@@ -160,8 +186,8 @@ static enum effect_outcome outcome_of(const struct walk *w, const struct answer 
 		return EFFECT_UNKNOWN;
 	if (ans->ok || v == VERDICT_ADVANCE || v == VERDICT_DONE)
 		return EFFECT_DONE;
-	if (backoff_is_transient(ans->errc))
-		return repeat ? EFFECT_UNKNOWN : EFFECT_REFUSED;
+	if (repeat && (backoff_is_transient(ans->errc) || v == VERDICT_WAIT))
+		return EFFECT_UNKNOWN;
 	return EFFECT_REFUSED;
 }
 

@@ -109,11 +109,31 @@ static void find_next(struct walk *w)
 		step_done(&w->ctx, json_new_object(w->a));
 }
 
+/*
+ * The step came to its end without sending: observe() has found what an issue
+ * of unknown outcome had made. The ledger learns that it happened.
+ */
+static void close_open_effect(struct walk *w)
+{
+	const struct claim *c = &w->claim;
+
+	if (!c->issued || w->out.effect != EFFECT_NONE || w->out.item)
+		return;
+	w->out.effect = EFFECT_DONE;
+	w->out.item = c->issued_item;
+	w->out.epoch = c->issued_epoch;
+	w->out.response = json_packf(w->a, "{s:b, s:b}", "ok", 1, "observed", 1);
+}
+
 bool walk_settle(struct walk *w, struct err *e)
 {
 	struct verdict *v = &w->ctx.verdict;
 
+	if (v->kind == VERDICT_ADVANCE || v->kind == VERDICT_DONE)
+		close_open_effect(w);
 	apply_cancel(w);
+	if (v->kind == VERDICT_ADVANCE || v->kind == VERDICT_HOLD)
+		walk_word_forget(w);
 	if (v->kind == VERDICT_ADVANCE)
 		find_next(w);
 	if (v->kind == VERDICT_WAIT || v->kind == VERDICT_RETRY)

@@ -58,7 +58,7 @@ static bool may_cancel_now(const struct walk *w)
 /* Answers of the runner's own questions that need no look at the cloud. */
 static bool take_stop(struct walk *w)
 {
-	if (!streq(json_str_at(w->claim.answer, "choice"), CHOICE_STOP))
+	if (!streq(walk_word(w), CHOICE_STOP))
 		return false;
 	if (w->claim.cancel_requested) {
 		walk_cancel(w);

@@ -44,6 +44,14 @@ void walk_cancel(struct walk *w);
 /* runner_effect.c: intent, deadline check, call, absorb. */
 bool walk_effect(struct walk *w, const struct exchange *x, struct err *e)
 	__attribute__((warn_unused_result));
+/*
+ * The person's choice in answer to the runner's own question, once. The journal
+ * keeps an answer until the step ends; a word that was acted on must not be
+ * taken for an answer to the next unknown outcome.
+ */
+const char *walk_word(const struct walk *w);
+void walk_word_taken(struct walk *w);
+void walk_word_forget(struct walk *w);
 /* Asks what became of an effect that must not be repeated. */
 void walk_hold_unknown(struct walk *w, const char *name, const json_t *request);
 /* runner_settle.c: verdict to settlement, growth of waits, step deadline. */
