@@ -1,0 +1,99 @@
+#include "tests/cloud/cloudformation/type.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "core/base/str.h"
+#include "core/json/tree.h"
+
+const struct cfn_type *cfn_type_find(const char *name)
+{
+	const struct cfn_type *const all[] = {cfn_types_ec2, cfn_types_eks,
+					      cfn_types_iam};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		for (const struct cfn_type *t = all[i]; t->name; t++)
+			if (streq(t->name, name))
+				return t;
+	return NULL;
+}
+
+bool cfn_invoke_tree(struct cfn_unit *u, const char *service, const char *op,
+		     const json_t *in, json_t **ret)
+{
+	json_t *out = NULL;
+
+	u->service = service;
+	u->code = u->message = NULL;
+	if (!cloud_invoke(u->cloud, u->arena, service, op, in, u->caller, &out, &u->code,
+			  &u->message))
+		return false;
+	if (ret)
+		*ret = out;
+	return true;
+}
+
+bool cfn_invoke(struct cfn_unit *u, const char *service, const char *op, json_t **ret,
+		const char *fmt, ...)
+{
+	va_list ap;
+	json_t *in;
+
+	va_start(ap, fmt);
+	in = json_own(u->arena, json_vpack_ex(NULL, 0, fmt, ap));
+	va_end(ap);
+	return cfn_invoke_tree(u, service, op, in, ret);
+}
+
+void cfn_set_physical(struct cfn_unit *u, const char *id)
+{
+	json_object_set_new(u->state, "physical", json_string(id));
+}
+
+void cfn_set_attr(struct cfn_unit *u, const char *name, const char *value)
+{
+	json_t *attrs = json_object_get(u->state, "attrs");
+
+	if (!attrs) {
+		attrs = json_object();
+		json_object_set_new(u->state, "attrs", attrs);
+	}
+	if (value)
+		json_object_set_new(attrs, name, json_string(value));
+}
+
+const char *cfn_physical(const struct cfn_unit *u)
+{
+	return json_str_or(u->state, "physical", "");
+}
+
+const char *cfn_generated_name(struct cfn_unit *u, size_t max)
+{
+	const char *tail = cloud_id(u->cloud, u->arena, "", 12);
+	const char *head = arena_printf(u->arena, "%s-%s", u->stack_name, u->logical_id);
+	char *name = arena_printf(u->arena, "%.*s-%s", (int)(max - 13), head, tail);
+
+	for (char *p = name + strlen(name) - 12; *p; p++)
+		*p = (char)toupper((unsigned char)*p);
+	return name;
+}
+
+json_t *cfn_tag_map(const struct cfn_unit *u)
+{
+	json_t *map = json_new_object(u->arena);
+	size_t i;
+	json_t *t;
+
+	json_array_foreach(u->tags, i, t)
+		json_object_set(map, json_str_or(t, "Key", ""),
+				json_object_get(t, "Value"));
+	return map;
+}
+
+bool cfn_is_missing(const char *code)
+{
+	return code && (strstr(code, "NotFound") != NULL || streq(code, "NoSuchEntity") ||
+			streq(code, "Gateway.NotAttached"));
+}

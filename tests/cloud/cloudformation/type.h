@@ -1,0 +1,58 @@
+/*
+ * type.h - resource types: what CloudFormation calls to make and remove them.
+ *
+ * A handler works through the other services' operations, as the caller of
+ * the stack; what it makes is what those services then know.
+ */
+#ifndef INSTANTSTART_TESTS_CLOUD_CFN_TYPE_H
+#define INSTANTSTART_TESTS_CLOUD_CFN_TYPE_H
+
+#include "core/base/arena.h"
+#include "tests/cloud/cloud.h"
+
+/* One resource of one stack, at work. */
+struct cfn_unit {
+	struct cloud *cloud;
+	struct arena *arena;
+	const char *logical_id, *stack_name;
+	const char *caller;
+	const json_t *props; /* resolved */
+	json_t *tags;        /* [{"Key","Value"}]: own, stack's, aws:cloudformation:* */
+	json_t *state;       /* {"physical", "attrs"}; the handler fills them */
+	/* Of the call that failed. */
+	const char *service, *code, *message;
+};
+
+enum cfn_progress { CFN_WAIT, CFN_DONE, CFN_FAILED };
+
+struct cfn_type {
+	const char *name;
+	const char *props;      /* names, space separated; required ones with a '*' */
+	int create_s, delete_s; /* at least so long */
+	bool (*create)(struct cfn_unit *u);
+	/* After create_s; NULL: done then. */
+	enum cfn_progress (*ready)(struct cfn_unit *u);
+	bool (*remove)(struct cfn_unit *u);
+	/* After delete_s; NULL: done then. */
+	enum cfn_progress (*gone)(struct cfn_unit *u);
+};
+
+const struct cfn_type *cfn_type_find(const char *name);
+extern const struct cfn_type cfn_types_ec2[], cfn_types_eks[], cfn_types_iam[];
+
+/* The input is given as json_pack's format. false: u->code and message. */
+bool cfn_invoke(struct cfn_unit *u, const char *service, const char *op, json_t **ret,
+		const char *fmt, ...);
+bool cfn_invoke_tree(struct cfn_unit *u, const char *service, const char *op,
+		     const json_t *in, json_t **ret);
+void cfn_set_physical(struct cfn_unit *u, const char *id);
+void cfn_set_attr(struct cfn_unit *u, const char *name, const char *value);
+const char *cfn_physical(const struct cfn_unit *u);
+/* "<stack>-<logical>-<12 characters>", cut to max. */
+const char *cfn_generated_name(struct cfn_unit *u, size_t max);
+/* {"Key": "Value"} of the tags. */
+json_t *cfn_tag_map(const struct cfn_unit *u);
+/* true when the code means "there is no such thing". */
+bool cfn_is_missing(const char *code);
+
+#endif
