@@ -1,0 +1,39 @@
+/*
+ * app.h - one request in, one answer out: what the workers run.
+ *
+ * Knows nothing of processes or libfcgi: a test gives it a fake connection.
+ */
+#ifndef INSTANTSTART_FCGI_APP_H
+#define INSTANTSTART_FCGI_APP_H
+
+#include "core/base/log.h"
+#include "core/domain/capability.h"
+#include "fcgi/conn.h"
+#include "fcgi/metrics.h"
+
+struct runner;
+
+/* Texts that never change while a process lives; see documents.h. */
+struct documents;
+
+struct app {
+	const struct config *cfg;
+	const struct where *where;
+	struct db *db;
+	struct clock *clock;
+	struct rng *rng;
+	const struct log *log; /* NULL: silent */
+	struct runner *cloud;
+	const struct capability *const *table; /* NULL-ended */
+	const struct documents *docs;
+	struct metrics *metrics;
+	bool slow; /* this worker belongs to the pool that may wait for the cloud */
+	/* Sees every answer of a capability; test builds of the suite use it. */
+	void (*seen)(void *ctx, const struct capability *cap, const struct reply *r);
+	void *seen_ctx;
+};
+
+/* Reads one request, answers it, counts and logs it. The caller resets a. */
+void app_serve(struct app *app, struct arena *a, struct conn *c);
+
+#endif

@@ -1,0 +1,79 @@
+#include "fcgi/face.h"
+
+static enum face_outcome hand_on(struct http_res *res, const char *where)
+{
+	res->status = 200;
+	res->body = (struct str){"", 0};
+	http_res_header(res, "X-Accel-Redirect", where);
+	return FACE_HANDED_ON;
+}
+
+static enum face_outcome park(const struct face_call *f, const struct reply *reply,
+			      struct http_res *res)
+{
+	atomic_fetch_add(&f->app->metrics->parked, 1);
+	http_res_header(res, "X-Park",
+			arena_printf(f->req->arena, "%s %lld %lld", reply->park_op,
+				     (long long)reply->park_version,
+				     (long long)reply->park_s));
+	return hand_on(res, "@park");
+}
+
+static struct call call_of(const struct face_call *f, const json_t *all)
+{
+	const struct app *app = f->app;
+
+	return (struct call){
+		.arena = f->req->arena,
+		.db = app->db,
+		.cloud = app->cloud,
+		.cfg = app->cfg,
+		.where = app->where,
+		.clock = app->clock,
+		.rng = app->rng,
+		.cap = f->cap,
+		.who = &f->who->who,
+		.face = f->face,
+		.opt.traceparent = http_header(f->req, "HTTP_TRACEPARENT"),
+		.raw = all,
+		.request_id = f->req->request_id,
+	};
+}
+
+void face_audit(const struct face_call *f, const json_t *all, struct err *e)
+{
+	struct call c = call_of(f, all);
+	struct err audit = {0};
+
+	/* The caller must learn of the first fault, not of this one. */
+	if (capability_mutates(f->cap) && !call_audit(&c, "refused", e, &audit))
+		err_because(e, "audit", errc_info(audit.code)->slug, audit.detail, NULL);
+}
+
+enum face_outcome face_invoke(const struct face_call *f, const json_t *all,
+			      const char *if_match, const char *if_none_match,
+			      struct reply *reply, struct http_res *res, struct err *e)
+{
+	const struct app *app = f->app;
+	struct call c = call_of(f, all);
+	json_t *in;
+
+	c.opt.if_match = if_match;
+	c.opt.if_none_match = if_none_match;
+	*reply = (struct reply){.status = 200};
+	if (!capability_split(f->cap, all, c.arena, &in, &c.opt, e)) {
+		face_audit(f, all, e);
+		return FACE_REFUSED;
+	}
+	if (!app->slow && capability_is_slow(f->cap, &c.opt)) {
+		atomic_fetch_add(&app->metrics->slow, 1);
+		return hand_on(res, "@slow");
+	}
+	if (!capability_invoke(&c, in, reply, e))
+		return FACE_REFUSED;
+	if (reply->park_op && !f->req->parked)
+		return park(f, reply, res);
+	if (app->seen)
+		app->seen(app->seen_ctx, f->cap, reply);
+	return FACE_ANSWERED;
+}
