@@ -206,11 +206,11 @@ $(B)/gen/names: force
 	@mkdir -p $(@D)
 	@echo '$(QUERIES) $(MIGRATIONS) $(TEMPLATES)' | cmp -s - $@ || \
 		echo '$(QUERIES) $(MIGRATIONS) $(TEMPLATES)' >$@
-$(B)/gen/queries.%: sql/embed $(QUERIES) $(B)/gen/names
+$(B)/gen/queries.c $(B)/gen/queries.h: $(B)/gen/queries.%: sql/embed $(QUERIES) $(B)/gen/names
 	$(Q)sql/embed queries.$* $(QUERIES) >$@
-$(B)/gen/migrations.%: sql/embed $(MIGRATIONS) $(B)/gen/names
+$(B)/gen/migrations.c $(B)/gen/migrations.h: $(B)/gen/migrations.%: sql/embed $(MIGRATIONS) $(B)/gen/names
 	$(Q)sql/embed migrations.$* $(MIGRATIONS) >$@
-$(B)/gen/cloudformation.%: cloudformation/embed $(TEMPLATES) $(B)/gen/names
+$(B)/gen/cloudformation.c $(B)/gen/cloudformation.h: $(B)/gen/cloudformation.%: cloudformation/embed $(TEMPLATES) $(B)/gen/names
 	$(Q)cloudformation/embed $* $(TEMPLATES) >$@
 
 # ---------------------------------------------------------------- tests
