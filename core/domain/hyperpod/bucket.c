@@ -1,0 +1,157 @@
+#include "core/domain/hyperpod/bucket.h"
+
+#include "core/domain/step/names.h"
+#include "core/domain/step/read.h"
+#include "core/json/tree.h"
+#include "gen/cloudformation.h"
+
+const struct lifecycle_script script_on_create = {"on_create.sh", LIFECYCLE_ON_CREATE};
+const struct lifecycle_script script_on_create_main = {"on_create_main.sh",
+						       LIFECYCLE_ON_CREATE_MAIN};
+
+static json_t *by_bucket(struct step_ctx *c)
+{
+	return json_packf(c->arena, "{s:s}", "Bucket", name_bucket(c));
+}
+
+/* --- the bucket ---------------------------------------------------------------- */
+
+bool bucket_create_observe(struct step_ctx *c, struct exchange *x)
+{
+	return read_aws(c, x, "bucket", AWS_S3_HeadBucket, by_bucket(c));
+}
+
+void bucket_create_plan(struct step_ctx *c, struct exchange *x)
+{
+	json_t *in = by_bucket(c);
+	struct err *e;
+
+	if (saw_ok(c, "bucket"))
+		return;
+	if (!c->planning && !saw_missing(c, "bucket")) {
+		e = step_fail(c, ERR_FOREIGN_OBJECT, "the bucket %s is not open to us (%s)",
+			      name_bucket(c), saw_code(c, "bucket"));
+		err_fix(e, "Set INSTANTSTART_BUCKET to a bucket of this account and region.");
+		return;
+	}
+	if (!name_bucket_is_ours(c)) {
+		e = step_fail(c, ERR_CLOUD_NOT_FOUND,
+			      "the configured bucket %s does not exist", name_bucket(c));
+		err_fix(e, "Create it, or leave INSTANTSTART_BUCKET empty.");
+		return;
+	}
+	/* us-east-1 is the one region that must not be named. */
+	if (!streq(c->where->region, "us-east-1"))
+		json_put_str(in, "CreateBucketConfiguration.LocationConstraint",
+			     c->where->region);
+	exchange_aws(x, AWS_S3_CreateBucket, in);
+	x->what = arena_printf(c->arena, "Create the bucket %s", name_bucket(c));
+}
+
+void bucket_create_absorb(struct step_ctx *c, const struct answer *a)
+{
+	if (!a->ok && !answer_is(a, "BucketAlreadyOwnedByYou")) {
+		step_fail_answer(c, a, "the bucket %s was refused", name_bucket(c));
+		return;
+	}
+	step_own(c, "s3:bucket", name_bucket(c), NULL, "made");
+	step_advance(c);
+}
+
+/* --- closed and tagged: only the bucket that we made ------------------------------
+ *
+ * The tag is put last, so it says that the bucket is complete: both rows look
+ * for it alone.
+ */
+
+static bool bucket_is_complete(const struct step_ctx *c)
+{
+	return !name_bucket_is_ours(c) ||
+	       json_find(json_at(saw(c, "tags"), "TagSet"), "Key", "instantstart:shared");
+}
+
+bool bucket_tags_observe(struct step_ctx *c, struct exchange *x)
+{
+	return name_bucket_is_ours(c) &&
+	       read_aws(c, x, "tags", AWS_S3_GetBucketTagging, by_bucket(c));
+}
+
+void bucket_close_plan(struct step_ctx *c, struct exchange *x)
+{
+	json_t *in = by_bucket(c);
+
+	if (bucket_is_complete(c))
+		return;
+	json_put(in, "PublicAccessBlockConfiguration",
+		 json_pack("{s:b, s:b, s:b, s:b}", "BlockPublicAcls", 1, "IgnorePublicAcls",
+			   1, "BlockPublicPolicy", 1, "RestrictPublicBuckets", 1));
+	exchange_aws(x, AWS_S3_PutPublicAccessBlock, in);
+	x->what = arena_printf(c->arena, "Close the bucket %s to the public",
+			       name_bucket(c));
+}
+
+/* Shared by clusters: it carries the product's tag, not one cluster's. */
+void bucket_tag_plan(struct step_ctx *c, struct exchange *x)
+{
+	json_t *in = by_bucket(c);
+
+	if (bucket_is_complete(c))
+		return;
+	json_put(in, "Tagging.TagSet",
+		 json_pack("[{s:s, s:s}]", "Key", "instantstart:shared", "Value", "true"));
+	exchange_aws(x, AWS_S3_PutBucketTagging, in);
+	x->what = arena_printf(c->arena, "Tag the bucket %s", name_bucket(c));
+}
+
+void bucket_absorb(struct step_ctx *c, const struct answer *a)
+{
+	if (!a->ok)
+		step_fail_answer(c, a, "the bucket %s refused a change", name_bucket(c));
+	else
+		step_advance(c);
+}
+
+/* --- scripts ----------------------------------------------------------------------- */
+
+static const char *script_key(const struct step_ctx *c)
+{
+	const struct lifecycle_script *s = c->step->arg;
+
+	return arena_printf(c->arena, "%s/%s", name_lifecycle_prefix(c), s->name);
+}
+
+static bool script_is_given(const struct step_ctx *c)
+{
+	return step_input(c, "lifecycle_s3_uri") != NULL;
+}
+
+bool script_observe(struct step_ctx *c, struct exchange *x)
+{
+	return !script_is_given(c) &&
+	       read_aws(c, x, "object", AWS_S3_GetObject,
+			json_packf(c->arena, "{s:s, s:s}", "Bucket", name_bucket(c), "Key",
+				   script_key(c)));
+}
+
+void script_plan(struct step_ctx *c, struct exchange *x)
+{
+	const struct lifecycle_script *s = c->step->arg;
+	const char *now = json_str_at(saw(c, "object"), "Body");
+
+	if (script_is_given(c))
+		return;
+	if (now && streq(now, s->text)) {
+		step_own(c, "s3:object",
+			 arena_printf(c->arena, "%s/%s", name_bucket(c), script_key(c)),
+			 NULL, "made");
+		return;
+	}
+	exchange_aws(x, AWS_S3_PutObject,
+		     json_packf(c->arena, "{s:s, s:s, s:s, s:s}", "Bucket", name_bucket(c),
+				"Key", script_key(c), "Body", s->text, "ContentType",
+				"text/x-shellscript"));
+	x->what = arena_printf(c->arena, "Put the lifecycle script %s", script_key(c));
+	step_own(c, "s3:object",
+		 arena_printf(c->arena, "%s/%s", name_bucket(c), script_key(c)), NULL,
+		 "made");
+}

@@ -1,0 +1,68 @@
+/*
+ * bucket.h - the shared bucket and the lifecycle scripts in it.
+ *
+ * BUCKET_STEPS makes sagemaker-instantstart-ACCOUNT-REGION when no bucket is
+ * configured (closed to the public, encrypted by S3's default), and keeps our
+ * two scripts under clusters/NAME/lifecycle equal to those of this build.
+ */
+#ifndef INSTANTSTART_DOMAIN_HYPERPOD_BUCKET_H
+#define INSTANTSTART_DOMAIN_HYPERPOD_BUCKET_H
+
+#include "core/op/kind.h"
+
+bool bucket_create_observe(struct step_ctx *c, struct exchange *x);
+void bucket_create_plan(struct step_ctx *c, struct exchange *x);
+void bucket_create_absorb(struct step_ctx *c, const struct answer *a);
+bool bucket_tags_observe(struct step_ctx *c, struct exchange *x);
+void bucket_close_plan(struct step_ctx *c, struct exchange *x);
+void bucket_tag_plan(struct step_ctx *c, struct exchange *x);
+void bucket_absorb(struct step_ctx *c, const struct answer *a);
+bool script_observe(struct step_ctx *c, struct exchange *x);
+void script_plan(struct step_ctx *c, struct exchange *x);
+
+/* arg of the script rows */
+extern const struct lifecycle_script {
+	const char *name;
+	const char *text;
+} script_on_create, script_on_create_main;
+
+#define SCRIPT_STEP(row, script)                                                \
+	{                                                                       \
+		.name = (row), .phase = "bucket", .title = "Put a lifecycle script", \
+		.effect = EFFECT_CONVERGENT, .observe = script_observe,         \
+		.seen = read_seen, .plan = script_plan, .absorb = bucket_absorb, \
+		.arg = (script)                                                 \
+	}
+
+#define BUCKET_STEPS                                                            \
+	{.name = "create_bucket",                                               \
+	 .phase = "bucket",                                                     \
+	 .title = "Create the shared bucket",                                   \
+	 .effect = EFFECT_NAMED,                                                \
+	 .sees_errors = true,                                                   \
+	 .observe = bucket_create_observe,                                      \
+	 .seen = read_seen,                                                     \
+	 .plan = bucket_create_plan,                                            \
+	 .absorb = bucket_create_absorb},                                       \
+		{.name = "close_bucket",                                        \
+		 .phase = "bucket",                                             \
+		 .title = "Close the bucket to the public",                     \
+		 .effect = EFFECT_CONVERGENT,                                   \
+		 .sees_errors = true,                                           \
+		 .observe = bucket_tags_observe,                               \
+		 .seen = read_seen,                                             \
+		 .plan = bucket_close_plan,                                     \
+		 .absorb = bucket_absorb},                                      \
+		{.name = "tag_bucket",                                          \
+		 .phase = "bucket",                                             \
+		 .title = "Tag the bucket",                                     \
+		 .effect = EFFECT_CONVERGENT,                                   \
+		 .sees_errors = true,                                           \
+		 .observe = bucket_tags_observe,                                 \
+		 .seen = read_seen,                                             \
+		 .plan = bucket_tag_plan,                                       \
+		 .absorb = bucket_absorb},                                      \
+		SCRIPT_STEP("put_on_create", &script_on_create),                \
+		SCRIPT_STEP("put_on_create_main", &script_on_create_main)
+
+#endif

@@ -1,0 +1,309 @@
+/*
+ * create_hyperpod_cluster.c - nodes that repair themselves, on an EKS cluster.
+ *
+ * Checked first (offer, quota, plan), then bucket and scripts, role, subnet,
+ * and one CreateCluster with NodeProvisioningMode=Continuous and
+ * NodeRecovery=Automatic. InService proves nothing in that mode: done means
+ * current = target and as many Kubernetes nodes Ready (watch_nodes.c).
+ */
+#include "core/domain/cluster/eks_access.h"
+#include "core/domain/cluster/kinds.h"
+#include "core/domain/hyperpod/bucket.h"
+#include "core/domain/hyperpod/hyperpod.h"
+#include "core/domain/hyperpod/preflight.h"
+#include "core/domain/network/compute_subnet.h"
+#include "core/domain/network/security_group.h"
+#include "core/domain/step/names.h"
+#include "core/domain/step/read.h"
+#include "core/domain/step/role.h"
+#include "core/json/tree.h"
+
+const char *hyperpod_name(const struct step_ctx *c)
+{
+	const char *name = step_input(c, "hyperpod_name");
+
+	return name ? name : c->target;
+}
+
+bool hyperpod_read(struct step_ctx *c, struct exchange *x)
+{
+	return read_aws(c, x, "hyperpod", AWS_SAGEMAKER_DescribeCluster,
+			json_packf(c->arena, "{s:s}", "ClusterName", hyperpod_name(c)));
+}
+
+/* DescribeCluster has no tags: they are a read of their own. */
+bool hyperpod_read_tags(struct step_ctx *c, struct exchange *x)
+{
+	const char *arn = json_str_at(saw(c, "hyperpod"), "ClusterArn");
+
+	return arn && read_all(c, x, "tags", AWS_SAGEMAKER_ListTags,
+			       json_packf(c->arena, "{s:s}", "ResourceArn", arn));
+}
+
+static bool owned_observe(struct step_ctx *c, struct exchange *x)
+{
+	return hyperpod_read(c, x) || hyperpod_read_tags(c, x);
+}
+
+static bool is_ours(struct step_ctx *c)
+{
+	return step_tagged_ours(c, json_at(saw(c, "tags"), "Tags"));
+}
+
+static void refuse_foreign(struct step_ctx *c)
+{
+	const char *status = json_str_or(saw(c, "hyperpod"), "ClusterStatus", "");
+	struct err *e = step_fail(c, ERR_FOREIGN_OBJECT,
+				  "a HyperPod cluster named %s exists (%s) and was not made by "
+				  "this operation",
+				  hyperpod_name(c), status);
+
+	err_field(e, "/hyperpod_name", hyperpod_name(c), "a name that is not taken");
+	err_fix(e, "Choose another name, delete that cluster, or import it.");
+}
+
+static void check_name_plan(struct step_ctx *c, struct exchange *x)
+{
+	(void)x;
+	if (saw(c, "hyperpod") && !is_ours(c))
+		refuse_foreign(c);
+}
+
+/* --- the role of the nodes ------------------------------------------------------ */
+
+static bool role_is_given(const struct step_ctx *c)
+{
+	return step_input(c, "execution_role_arn") != NULL;
+}
+
+/*
+ * The service deletes the nodes' interfaces by this role: without
+ * DeleteNetworkInterface a cluster stays in Deleting for ever.
+ */
+static json_t *nodes_statements(struct step_ctx *c)
+{
+	const char *bucket =
+		arena_printf(c->arena, "arn:%s:s3:::%s", c->where->partition, name_bucket(c));
+
+	return json_pack(
+		"[{s:s, s:[s,s,s,s,s,s,s,s,s,s,s,s,s,s], s:s},"
+		" {s:s, s:s, s:o},"
+		" {s:s, s:s, s:s},"
+		" {s:s, s:[s,s], s:[s,o]}]",
+		"Effect", "Allow", "Action", "ec2:AssignPrivateIpAddresses",
+		"ec2:AttachNetworkInterface", "ec2:CreateNetworkInterface",
+		"ec2:CreateNetworkInterfacePermission", "ec2:DeleteNetworkInterface",
+		"ec2:DeleteNetworkInterfacePermission", "ec2:DescribeDhcpOptions",
+		"ec2:DescribeNetworkInterfaces", "ec2:DescribeSecurityGroups",
+		"ec2:DescribeSubnets", "ec2:DescribeVpcs", "ec2:DetachNetworkInterface",
+		"ec2:ModifyNetworkInterfaceAttribute", "ec2:UnassignPrivateIpAddresses",
+		"Resource", "*",
+		"Effect", "Allow", "Action", "ec2:CreateTags", "Resource",
+		json_sprintf("arn:%s:ec2:*:*:network-interface/*", c->where->partition),
+		"Effect", "Allow", "Action", "eks-auth:AssumeRoleForPodIdentity", "Resource",
+		"*",
+		"Effect", "Allow", "Action", "s3:GetObject", "s3:ListBucket", "Resource",
+		bucket, json_sprintf("%s/clusters/%s/*", bucket, c->target));
+}
+
+static const struct role_spec nodes_role = {
+	.purpose = ROLE_NODES,
+	.description = "HyperPod nodes",
+	.service = "sagemaker.amazonaws.com",
+	.statements = nodes_statements,
+	.managed = {"AmazonSageMakerClusterInstanceRolePolicy", "AmazonEKS_CNI_Policy",
+		    "AmazonEC2ContainerRegistryReadOnly"},
+	.given = role_is_given,
+};
+
+static const char *execution_role(struct step_ctx *c)
+{
+	const char *given = step_input(c, "execution_role_arn");
+
+	return given ? given : name_role_arn(c, ROLE_NODES);
+}
+
+/* --- a cluster that failed before -------------------------------------------------- */
+
+static void clear_wreck_plan(struct step_ctx *c, struct exchange *x)
+{
+	const char *status = json_str_or(saw(c, "hyperpod"), "ClusterStatus", "");
+
+	if (!saw(c, "hyperpod"))
+		return;
+	if (!is_ours(c)) {
+		refuse_foreign(c);
+		return;
+	}
+	if (streq(status, "Deleting") || streq(status, "RollingBack")) {
+		step_wait(c, 20, "the earlier cluster %s, which is %s", hyperpod_name(c),
+			  status);
+		return;
+	}
+	if (!streq(status, "Failed"))
+		return;
+	exchange_aws(x, AWS_SAGEMAKER_DeleteCluster,
+		     json_packf(c->arena, "{s:s}", "ClusterName", hyperpod_name(c)));
+	x->what = arena_printf(c->arena, "Delete the failed HyperPod cluster %s",
+			       hyperpod_name(c));
+}
+
+static void clear_wreck_absorb(struct step_ctx *c, const struct answer *a)
+{
+	if (!a->ok && a->errc != ERR_CLOUD_NOT_FOUND)
+		step_fail_answer(c, a, "the failed cluster %s could not be deleted",
+				 hyperpod_name(c));
+	else
+		step_wait(c, 15, "the failed cluster %s to be gone", hyperpod_name(c));
+}
+
+/* --- the cluster ---------------------------------------------------------------------- */
+
+static bool create_observe(struct step_ctx *c, struct exchange *x)
+{
+	struct str rest = str_of(execution_role(c));
+	struct str name = STR("");
+
+	while (rest.p)
+		name = str_cut(&rest, '/');
+	return owned_observe(c, x) ||
+	       (!saw(c, "hyperpod") &&
+		read_aws(c, x, "role", AWS_IAM_GetRole,
+			 json_packf(c->arena, "{s:s}", "RoleName", str_dup(c->arena, name))));
+}
+
+static json_t *group_of(struct step_ctx *c)
+{
+	const char *capacity = step_input(c, "capacity_type");
+	const char *uri = step_input(c, "lifecycle_s3_uri");
+	const char *mode = step_input(c, "interface_mode");
+	const json_t *checks = json_at(c->input, "deep_health_checks");
+	json_t *g = json_packf(
+		c->arena, "{s:s, s:s, s:I, s:s, s:{s:s, s:s}, s:[{s:{s:I}}]}",
+		"InstanceGroupName", step_input(c, "group_name"), "InstanceType",
+		step_input(c, "instance_type"), "InstanceCount",
+		(json_int_t)json_int_or(c->input, "count", 1), "ExecutionRole",
+		execution_role(c), "LifeCycleConfig", "SourceS3Uri",
+		uri ? uri
+		    : arena_printf(c->arena, "s3://%s/%s", name_bucket(c),
+				   name_lifecycle_prefix(c)),
+		"OnCreate",
+		step_input(c, "lifecycle_on_create") ? step_input(c, "lifecycle_on_create")
+						     : script_on_create.name,
+		"InstanceStorageConfigs", "EbsVolumeConfig", "VolumeSizeInGB",
+		(json_int_t)json_int_or(c->input, "volume_size_gb", 500));
+
+	if (streq(capacity, "spot"))
+		json_put(g, "CapacityRequirements.Spot", json_object());
+	if (step_input(c, "training_plan_arn"))
+		json_put_str(g, "TrainingPlanArn", step_input(c, "training_plan_arn"));
+	if (mode)
+		json_put_str(g, "NetworkInterface.InterfaceType", mode);
+	if (json_array_size(checks))
+		json_put(g, "OnStartDeepHealthChecks", json_deep_copy(checks));
+	return g;
+}
+
+static void create_plan(struct step_ctx *c, struct exchange *x)
+{
+	const json_t *there = saw(c, "hyperpod");
+
+	if (there && !is_ours(c)) {
+		refuse_foreign(c);
+		return;
+	}
+	if (there) {
+		step_own(c, "sagemaker:cluster", hyperpod_name(c),
+			 json_str_at(there, "ClusterArn"), "made");
+		return;
+	}
+	exchange_aws(x, AWS_SAGEMAKER_CreateCluster,
+		     json_packf(c->arena, "{s:s, s:[O], s:{s:[s], s:[s]}, s:{s:{s:s}}, s:s, s:s, s:O}",
+				"ClusterName", hyperpod_name(c), "InstanceGroups",
+				group_of(c), "VpcConfig", "SecurityGroupIds",
+				step_get(c, "security_group_id"), "Subnets",
+				step_get(c, "subnet.id"), "Orchestrator", "Eks",
+				"ClusterArn", step_get(c, "eks.arn"), "NodeRecovery",
+				"Automatic", "NodeProvisioningMode", "Continuous", "Tags",
+				step_tags(c)));
+	x->what = arena_printf(c->arena,
+			       "Create the HyperPod cluster %s: %lld × %s, automatic node recovery",
+			       hyperpod_name(c), (long long)json_int_or(c->input, "count", 1),
+			       step_input(c, "instance_type"));
+}
+
+static void create_absorb(struct step_ctx *c, const struct answer *a)
+{
+	if (answer_is(a, "ResourceInUse")) {
+		step_wait(c, 5, "a look at the cluster %s, which exists already",
+			  hyperpod_name(c));
+		return;
+	}
+	if (hyperpod_role_trouble(c, a, json_at(saw(c, "role"), "Role")))
+		return;
+	if (!a->ok) {
+		struct err *e = step_fail_answer(c, a, "the HyperPod cluster %s was refused",
+						 hyperpod_name(c));
+		if (e->code == ERR_QUOTA)
+			err_fix(e, "Ask for an increase of \"%s for cluster usage\" in Service "
+				   "Quotas, then retry.",
+				step_input(c, "instance_type"));
+		return;
+	}
+	step_own(c, "sagemaker:cluster", hyperpod_name(c), json_str_at(a->out, "ClusterArn"),
+		 "made");
+	step_advance(c);
+}
+
+static const struct step steps[] = {
+	{.name = "check_name",
+	 .phase = "check",
+	 .title = "Check that the name is free",
+	 .effect = EFFECT_READ,
+	 .observe = owned_observe,
+	 .seen = read_seen,
+	 .plan = check_name_plan},
+	PREFLIGHT_STEPS,
+	EKS_ACCESS_STEP,
+	BUCKET_STEPS,
+	ROLE_STEPS("nodes", "roles", &nodes_role),
+	COMPUTE_SUBNET_STEPS,
+	SECURITY_GROUP_STEPS,
+	{.name = "clear_failed_cluster",
+	 .phase = "cluster",
+	 .title = "Clear an earlier failed cluster",
+	 .effect = EFFECT_CONVERGENT,
+	 .deadline_s = 3600,
+	 .observe = owned_observe,
+	 .seen = read_seen,
+	 .plan = clear_wreck_plan,
+	 .absorb = clear_wreck_absorb},
+	{.name = "create_cluster",
+	 .phase = "cluster",
+	 .title = "Create the HyperPod cluster",
+	 .effect = EFFECT_NAMED,
+	 .observe = create_observe,
+	 .seen = read_seen,
+	 .plan = create_plan,
+	 .absorb = create_absorb,
+	 .retry_step = "clear_failed_cluster"},
+	{.name = "wait_nodes",
+	 .phase = "nodes",
+	 .title = "Wait until every node is ready",
+	 .effect = EFFECT_READ,
+	 .deadline_s = 4 * 3600,
+	 .sees_errors = true,
+	 .observe = watch_nodes_observe,
+	 .seen = read_seen,
+	 .plan = watch_nodes_plan,
+	 .retry_step = "clear_failed_cluster"},
+	{.name = NULL},
+};
+
+const struct kind kind_create_hyperpod_cluster = {
+	.name = "create_hyperpod_cluster",
+	.title = "Create a HyperPod cluster",
+	.steps = steps,
+	.deadline_s = 6 * 3600,
+	.locks = lock_cluster,
+};

@@ -1,0 +1,27 @@
+/*
+ * hyperpod.h - reads and verdicts that the HyperPod kinds share.
+ */
+#ifndef INSTANTSTART_DOMAIN_HYPERPOD_HYPERPOD_H
+#define INSTANTSTART_DOMAIN_HYPERPOD_HYPERPOD_H
+
+#include "core/op/kind.h"
+
+/* input.hyperpod_name, or the target. */
+const char *hyperpod_name(const struct step_ctx *c);
+/* DescribeCluster under key "hyperpod"; then its tags under key "tags". */
+bool hyperpod_read(struct step_ctx *c, struct exchange *x);
+bool hyperpod_read_tags(struct step_ctx *c, struct exchange *x);
+
+/*
+ * "Cannot be assumed" means two things. With the role's trust policy at hand:
+ * a wrong principal never works (fails, expected against seen), a young role
+ * will (retries), an old one needs a person. False: it is not that refusal.
+ */
+bool hyperpod_role_trouble(struct step_ctx *c, const struct answer *a,
+			   const json_t *role);
+
+/* Until current = target and as many nodes are Ready; see watch_nodes.c. */
+bool watch_nodes_observe(struct step_ctx *c, struct exchange *x);
+void watch_nodes_plan(struct step_ctx *c, struct exchange *x);
+
+#endif

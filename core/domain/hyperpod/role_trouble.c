@@ -1,0 +1,63 @@
+#include <string.h>
+
+#include "core/base/clock.h"
+#include "core/domain/hyperpod/hyperpod.h"
+#include "core/json/tree.h"
+
+/* IAM needs seconds to a minute to tell a new role to everybody. */
+static const int64_t ROLE_YOUNG_MS = 3 * 60 * 1000;
+
+static bool is_assume_refusal(const struct answer *a)
+{
+	return !a->ok && a->message &&
+	       (strcasestr(a->message, "could not be assumed") ||
+		strcasestr(a->message, "cannot assume") ||
+		strcasestr(a->message, "unable to assume") ||
+		strcasestr(a->message, "not authorized to perform: sts:AssumeRole"));
+}
+
+static const char *first_principal(struct step_ctx *c, const json_t *role)
+{
+	const char *text = json_str_at(role, "AssumeRolePolicyDocument");
+	struct err ignored;
+	const json_t *doc = text ? json_parse(c->arena, str_of(text), &ignored) : NULL;
+	const json_t *service = json_at(doc, "Statement.0.Principal.Service");
+
+	if (json_is_array(service))
+		return json_str_at(service, "0");
+	return json_string_value(service);
+}
+
+bool hyperpod_role_trouble(struct step_ctx *c, const struct answer *a, const json_t *role)
+{
+	static const char wanted[] = "sagemaker.amazonaws.com";
+	const char *text = json_str_or(role, "AssumeRolePolicyDocument", "");
+	const char *name = json_str_or(role, "RoleName", "the execution role");
+	int64_t made_ms = 0;
+	struct err *e;
+
+	if (!is_assume_refusal(a))
+		return false;
+	if (role && !strstr(text, wanted)) {
+		e = step_fail_answer(c, a, "the role %s trusts %s, not %s", name,
+				     first_principal(c, role) ? first_principal(c, role)
+							      : "nobody we know",
+				     wanted);
+		e->retry = RETRY_NEVER;
+		err_field(e, "/execution_role_arn", first_principal(c, role), wanted);
+		err_fix(e, "Add %s to the trust policy of %s.", wanted, name);
+		return true;
+	}
+	if (!time_parse_rfc3339(json_str_or(role, "CreateDate", ""), &made_ms) ||
+	    c->now_ms - made_ms < ROLE_YOUNG_MS) {
+		step_retry(c, ERR_ROLE_NOT_READY,
+			   "the role %s is new and cannot be assumed yet", name);
+		return true;
+	}
+	e = step_fail_answer(c, a, "the role %s cannot be assumed although it trusts %s", name,
+			     wanted);
+	e->code = ERR_ROLE_NOT_READY;
+	e->retry = RETRY_HUMAN;
+	err_fix(e, "Look for a service control policy or permissions boundary that denies it.");
+	return true;
+}

@@ -1,0 +1,275 @@
+/*
+ * watch_nodes.c - from "accepted" to "as many nodes as asked, and Ready".
+ *
+ * In Continuous mode the cluster is InService before one node exists, and
+ * failures show only as events: the newest one is what a person must see.
+ */
+#include <string.h>
+
+#include "core/base/clock.h"
+#include "core/domain/cluster/eks_access.h"
+#include "core/domain/hyperpod/hyperpod.h"
+#include "core/domain/step/read.h"
+#include "core/json/tree.h"
+
+/* AWS goes on trying for hours; people want to know after this long. */
+static const int64_t CAPACITY_PATIENCE_MS = 30 * 60 * 1000;
+static const int LOG_TAIL_LINES = 20;
+
+static const json_t *group(const struct step_ctx *c)
+{
+	return json_find(json_at(saw(c, "hyperpod"), "InstanceGroups"), "InstanceGroupName",
+			 step_input(c, "group_name"));
+}
+
+static int64_t current(const struct step_ctx *c)
+{
+	return json_int_or(group(c), "CurrentCount", 0);
+}
+
+static int64_t target(const struct step_ctx *c)
+{
+	return json_int_or(group(c), "TargetCount", json_int_or(c->input, "count", 1));
+}
+
+/* The newest event that says why: errors first, else whatever came last. */
+static const json_t *newest(const struct step_ctx *c)
+{
+	const json_t *events = json_at(saw(c, "events"), "Events");
+	const json_t *error = json_find(events, "EventLevel", "Error");
+
+	return error ? error : json_array_get(events, 0);
+}
+
+static const char *event_text(const struct step_ctx *c)
+{
+	static const char *const places[] = {"Instance", "InstanceGroupScaling",
+					     "InstanceGroup", "Cluster"};
+	const json_t *detail = json_at(saw(c, "event"), "EventDetails");
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		const char *text = json_str_at(
+			detail, arena_printf(c->arena,
+					     "EventDetails.EventMetadata.%s.FailureMessage",
+					     places[i]));
+		if (text && text[0])
+			return text;
+	}
+	return json_str_or(newest(c), "Description", "");
+}
+
+static bool is_script_failure(const char *text)
+{
+	return strcasestr(text, "lifecycle script") || strcasestr(text, "lifecycle config");
+}
+
+static bool is_capacity_failure(const char *text)
+{
+	return strcasestr(text, "sufficient capacity") ||
+	       strcasestr(text, "insufficient capacity");
+}
+
+static const char *log_group(const struct step_ctx *c)
+{
+	const char *arn = json_str_or(saw(c, "hyperpod"), "ClusterArn", "");
+	const char *slash = strrchr(arn, '/');
+
+	return arena_printf(c->arena, "/aws/sagemaker/Clusters/%s/%s", hyperpod_name(c),
+			    slash ? slash + 1 : "");
+}
+
+/* The newest lifecycle log of the group, then its last lines. */
+static bool read_script_log(struct step_ctx *c, struct exchange *x)
+{
+	const char *stream;
+
+	if (read_aws(c, x, "streams", AWS_LOGS_DescribeLogStreams,
+		     json_packf(c->arena, "{s:s, s:o}", "logGroupName", log_group(c),
+				"logStreamNamePrefix",
+				json_sprintf("LifecycleConfig/%s/",
+					     step_input(c, "group_name")))))
+		return true;
+	stream = json_str_at(saw(c, "streams"), "logStreams.0.logStreamName");
+	return stream && read_aws(c, x, "log", AWS_LOGS_GetLogEvents,
+				  json_packf(c->arena, "{s:s, s:s, s:b, s:i}",
+					     "logGroupName", log_group(c), "logStreamName",
+					     stream, "startFromHead", 0, "limit",
+					     LOG_TAIL_LINES));
+}
+
+bool watch_nodes_observe(struct step_ctx *c, struct exchange *x)
+{
+	const char *status, *event_id;
+
+	if (hyperpod_read(c, x))
+		return true;
+	status = json_str_or(saw(c, "hyperpod"), "ClusterStatus", "");
+	if (!saw(c, "hyperpod"))
+		return false;
+	if (current(c) == target(c) && streq(status, "InService"))
+		return read_kube(c, x, "nodes",
+				 &(struct kube_request){.verb = KUBE_LIST,
+							.api = "v1",
+							.plural = "nodes"});
+	if (read_aws(c, x, "events", AWS_SAGEMAKER_ListClusterEvents,
+		     json_packf(c->arena, "{s:s, s:i}", "ClusterName", hyperpod_name(c),
+				"MaxResults", 20)))
+		return true;
+	event_id = json_str_at(newest(c), "EventId");
+	if (event_id &&
+	    read_aws(c, x, "event", AWS_SAGEMAKER_DescribeClusterEvent,
+		     json_packf(c->arena, "{s:s, s:s}", "EventId", event_id, "ClusterName",
+				hyperpod_name(c))))
+		return true;
+	if (is_script_failure(event_text(c)) ||
+	    is_script_failure(json_str_or(saw(c, "hyperpod"), "FailureMessage", "")))
+		return read_script_log(c, x);
+	return false;
+}
+
+/* --- what it comes to ---------------------------------------------------------------- */
+
+static int64_t ready_nodes(const struct step_ctx *c)
+{
+	const json_t *nodes = json_at(saw(c, "nodes"), "items");
+	int64_t ready = 0;
+	size_t i;
+	json_t *node;
+
+	json_array_foreach((json_t *)nodes, i, node) {
+		const json_t *cond =
+			json_find(json_at(node, "status.conditions"), "type", "Ready");
+		const json_t *labels = json_at(node, "metadata.labels");
+		const char *of_group = json_string_value(json_object_get(
+			labels, "sagemaker.amazonaws.com/instance-group-name"));
+
+		if (streq(json_str_or(cond, "status", ""), "True") &&
+		    streq(of_group, step_input(c, "group_name")))
+			ready++;
+	}
+	return ready;
+}
+
+/* Case CC-10: scripts that failed, and nodes that failed before any script. */
+static void script_failed(struct step_ctx *c, const char *text)
+{
+	const json_t *lines = json_at(saw(c, "log"), "events");
+	struct err *e = step_fail(c, ERR_LIFECYCLE_SCRIPT,
+				  "the lifecycle script failed on a node of %s",
+				  step_input(c, "group_name"));
+	struct buf tail;
+	size_t i;
+	json_t *line;
+
+	err_because(e, "sagemaker:cluster-event", "", text, NULL);
+	if (json_array_size(lines) == 0) {
+		err_fix(e, "No log of the script exists in %s: the node failed before it could "
+			   "write one. Check the script's download and the way to S3.",
+			log_group(c));
+		return;
+	}
+	buf_init(&tail, c->arena, 8192);
+	json_array_foreach((json_t *)lines, i, line)
+		buf_printf(&tail, "%s\n", json_str_or(line, "message", ""));
+	step_event(c, "lifecycle_log",
+		   json_pack("{s:s, s:s}", "group", log_group(c), "tail", buf_cstr(&tail)));
+	line = json_array_get(lines, json_array_size(lines) - 1);
+	err_because(e, "lifecycle-script log", "", json_str_or(line, "message", ""), NULL);
+	err_fix(e, "The last lines are in the operation's events (lifecycle_log); the whole log "
+		   "is in %s. Mend the script, then retry.",
+		log_group(c));
+}
+
+static void no_capacity(struct step_ctx *c, const char *text)
+{
+	struct err *e = step_fail(c, ERR_NO_CAPACITY,
+				  "%lld of %lld nodes: AWS has no capacity for %s in this zone",
+				  (long long)current(c), (long long)target(c),
+				  step_input(c, "instance_type"));
+
+	err_because(e, "sagemaker:cluster-event", "", text, NULL);
+	err_fix(e, "Try another zone, spot or a training plan; AWS goes on trying, and a retry "
+		   "of this operation goes on waiting.");
+}
+
+static void cluster_failed(struct step_ctx *c, const char *status, const char *text)
+{
+	const char *message = json_str_or(saw(c, "hyperpod"), "FailureMessage", text);
+	struct err *e;
+
+	if (is_capacity_failure(message)) {
+		no_capacity(c, message);
+		return;
+	}
+	e = step_fail(c, ERR_CLUSTER_FAILED, "the HyperPod cluster %s is %s: %s",
+		      hyperpod_name(c), status, message[0] ? message : "no reason given");
+	err_because(e, "sagemaker:DescribeCluster", status, message, NULL);
+	if (strcasestr(message, "EFA health check"))
+		err_fix(e, "The security group must allow all traffic to and from itself, "
+			   "ingress and egress.");
+	else
+		err_fix(e, "Remove the cause, then retry: the failed cluster is deleted and "
+			   "made again; EKS and storage stay.");
+}
+
+static void finish(struct step_ctx *c)
+{
+	const char *arn = json_str_or(saw(c, "hyperpod"), "ClusterArn", "");
+
+	step_catalog(c, "cluster", c->target, NULL,
+		     json_pack("{s:s, s:s, s:s, s:O, s:O}", "status", "in_service",
+			       "hyperpod_name", hyperpod_name(c), "hyperpod_arn", arn, "eks",
+			       json_at(c->data, "eks"), "compute_subnet",
+			       json_at(c->data, "subnet")));
+	step_catalog(c, "instance_group", step_input(c, "group_name"), NULL,
+		     json_deep_copy(group(c)));
+	step_done(c, json_pack("{s:s, s:s, s:s, s:s, s:I, s:s, s:s}", "cluster", c->target,
+			       "hyperpod_name", hyperpod_name(c), "hyperpod_arn", arn,
+			       "group", step_input(c, "group_name"), "nodes",
+			       (json_int_t)target(c), "zone",
+			       json_str_or(c->data, "subnet.zone", ""), "subnet_id",
+			       json_str_or(c->data, "subnet.id", "")));
+}
+
+void watch_nodes_plan(struct step_ctx *c, struct exchange *x)
+{
+	const char *status = json_str_or(saw(c, "hyperpod"), "ClusterStatus", "");
+	const char *text = event_text(c);
+	int64_t ready;
+
+	(void)x;
+	if (c->planning)
+		return;
+	if (!saw(c, "hyperpod")) {
+		step_fail(c, ERR_CLUSTER_FAILED, "the HyperPod cluster %s has vanished",
+			  hyperpod_name(c));
+		return;
+	}
+	if (is_script_failure(text) ||
+	    is_script_failure(json_str_or(saw(c, "hyperpod"), "FailureMessage", ""))) {
+		script_failed(c, text);
+		return;
+	}
+	if (streq(status, "Failed") || streq(status, "Deleting")) {
+		cluster_failed(c, status, text);
+		return;
+	}
+	if (is_capacity_failure(text) && current(c) < target(c) &&
+	    c->now_ms - c->step_since_ms > CAPACITY_PATIENCE_MS) {
+		no_capacity(c, text);
+		return;
+	}
+	if (current(c) != target(c) || !streq(status, "InService")) {
+		step_wait(c, 30, "%lld of %lld nodes of %s (%s)%s%s", (long long)current(c),
+			  (long long)target(c), hyperpod_name(c), status,
+			  text[0] ? "; newest event: " : "", text);
+		return;
+	}
+	ready = ready_nodes(c);
+	if (ready < target(c)) {
+		step_wait(c, 15, "%lld of %lld nodes to be Ready in Kubernetes",
+			  (long long)ready, (long long)target(c));
+		return;
+	}
+	finish(c);
+}

@@ -1,0 +1,76 @@
+#include "core/domain/network/security_group.h"
+
+#include "core/domain/step/read.h"
+#include "core/json/tree.h"
+
+static const char *group_id(struct step_ctx *c)
+{
+	const char *id = step_input(c, "security_group_id");
+
+	if (!id)
+		id = step_get(c, "eks.security_group_id");
+	return id;
+}
+
+bool security_group_observe(struct step_ctx *c, struct exchange *x)
+{
+	return read_aws(c, x, "group", AWS_EC2_DescribeSecurityGroups,
+			json_packf(c->arena, "{s:[s]}", "GroupIds", group_id(c)));
+}
+
+static bool has_self_rule(const json_t *rules, const char *id)
+{
+	size_t i;
+	json_t *rule;
+
+	json_array_foreach((json_t *)rules, i, rule)
+		if (streq(json_str_or(rule, "IpProtocol", ""), "-1") &&
+		    json_find(json_at(rule, "UserIdGroupPairs"), "GroupId", id))
+			return true;
+	return false;
+}
+
+static void plan_rule(struct step_ctx *c, struct exchange *x, const char *list,
+		      enum aws_op_id op, const char *direction)
+{
+	const json_t *group = json_at(saw(c, "group"), "SecurityGroups.0");
+	const char *id = group_id(c);
+
+	step_save_str(c, "security_group_id", id);
+	if (c->planning && !group)
+		return; /* our template's group has both rules */
+	if (saw_missing(c, "group")) {
+		struct err *e = step_fail(c, ERR_INVALID_INPUT,
+					  "there is no security group %s", id);
+		err_field(e, "/security_group_id", id, "a group of the cluster's VPC");
+		return;
+	}
+	if (has_self_rule(json_at(group, list), id))
+		return;
+	exchange_aws(x, op,
+		     json_packf(c->arena, "{s:s, s:[{s:s, s:[{s:s, s:s}]}]}", "GroupId", id,
+				"IpPermissions", "IpProtocol", "-1", "UserIdGroupPairs",
+				"GroupId", id, "Description",
+				"All traffic within the group (EFA)"));
+	x->what = arena_printf(c->arena, "Let %s %s itself (EFA needs it)", id, direction);
+}
+
+void security_group_ingress_plan(struct step_ctx *c, struct exchange *x)
+{
+	plan_rule(c, x, "IpPermissions", AWS_EC2_AuthorizeSecurityGroupIngress,
+		  "receive from");
+}
+
+void security_group_egress_plan(struct step_ctx *c, struct exchange *x)
+{
+	plan_rule(c, x, "IpPermissionsEgress", AWS_EC2_AuthorizeSecurityGroupEgress,
+		  "send to");
+}
+
+void security_group_absorb(struct step_ctx *c, const struct answer *a)
+{
+	if (!a->ok && !answer_is(a, "InvalidPermission.Duplicate"))
+		step_fail_answer(c, a, "the security group %s refused a rule", group_id(c));
+	else
+		step_advance(c);
+}

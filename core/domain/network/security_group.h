@@ -1,0 +1,37 @@
+/*
+ * security_group.h - EFA's two rules, verified before they are added.
+ *
+ * EFA traffic is not IP: only rules of all protocols that name the group
+ * itself cover it, in both directions. SECURITY_GROUP_STEPS takes the group of
+ * the input, of our stack or of the EKS cluster, adds what is missing (one
+ * rule a call: a duplicate would reject the whole call), and leaves
+ * data.security_group_id.
+ */
+#ifndef INSTANTSTART_DOMAIN_NETWORK_SECURITY_GROUP_H
+#define INSTANTSTART_DOMAIN_NETWORK_SECURITY_GROUP_H
+
+#include "core/op/kind.h"
+
+bool security_group_observe(struct step_ctx *c, struct exchange *x);
+void security_group_ingress_plan(struct step_ctx *c, struct exchange *x);
+void security_group_egress_plan(struct step_ctx *c, struct exchange *x);
+void security_group_absorb(struct step_ctx *c, const struct answer *a);
+
+#define SECURITY_GROUP_STEPS                                                    \
+	{.name = "security_group_ingress",                                      \
+	 .phase = "network",                                                    \
+	 .title = "Let nodes receive from each other",                          \
+	 .effect = EFFECT_CONVERGENT,                                           \
+	 .observe = security_group_observe,                                     \
+	 .seen = read_seen,                                                     \
+	 .plan = security_group_ingress_plan,                                   \
+	 .absorb = security_group_absorb},                                      \
+	{                                                                       \
+		.name = "security_group_egress", .phase = "network",            \
+		.title = "Let nodes send to each other",                        \
+		.effect = EFFECT_CONVERGENT, .observe = security_group_observe, \
+		.seen = read_seen, .plan = security_group_egress_plan,          \
+		.absorb = security_group_absorb                                 \
+	}
+
+#endif
