@@ -50,6 +50,26 @@ enum retry_word err_retry(const struct err *e)
 	return e->retry != RETRY_UNSET ? e->retry : errc_info(e->code)->retry;
 }
 
+/*
+ * Texts of libraries and of the cloud may quote any bytes; an error goes into
+ * JSON, which may not carry them.
+ */
+static void make_utf8(char *z)
+{
+	struct str rest = str_of(z);
+
+	while (rest.n > 0) {
+		size_t len = str_utf8_sequence(rest);
+
+		if (len == 0) {
+			z[rest.p - z] = '?';
+			len = 1;
+		}
+		rest.p += len;
+		rest.n -= len;
+	}
+}
+
 /* vsnprintf that cuts at a character border. */
 __attribute__((format(printf, 3, 0))) static void print_cut(char *dst, size_t size,
 							    const char *fmt, va_list ap)
@@ -59,15 +79,22 @@ __attribute__((format(printf, 3, 0))) static void print_cut(char *dst, size_t si
 
 	if (len < 0)
 		dst[0] = '\0';
-	if (len < 0 || (size_t)len < size)
-		return;
-	/* Back to the first byte of the last character; keep it if it is whole. */
-	n = size - 1;
-	while (n > 0 && ((unsigned char)dst[n - 1] & 0xC0) == 0x80)
-		n--;
-	if (n > 0 && ((unsigned char)dst[n - 1] & 0xC0) == 0xC0 &&
-	    !str_is_utf8((struct str){dst + n - 1, size - n}))
-		dst[n - 1] = '\0';
+	if (len >= 0 && (size_t)len >= size) {
+		/* Back to the first byte of the last character: is it whole? */
+		n = size - 1;
+		while (n > 0 && ((unsigned char)dst[n - 1] & 0xC0) == 0x80)
+			n--;
+		if (n > 0 && ((unsigned char)dst[n - 1] & 0xC0) == 0xC0 &&
+		    !str_is_utf8((struct str){dst + n - 1, size - n}))
+			dst[n - 1] = '\0';
+	}
+	make_utf8(dst);
+}
+
+static void copy(char *dst, size_t size, const char *src)
+{
+	str_copy(dst, size, src);
+	make_utf8(dst);
 }
 
 bool err_set(struct err *e, enum errc code, const char *fmt, ...)
@@ -90,9 +117,9 @@ void err_clear(struct err *e)
 
 bool err_field(struct err *e, const char *pointer, const char *seen, const char *expected)
 {
-	str_copy(e->field, sizeof(e->field), pointer);
-	str_copy(e->seen, sizeof(e->seen), seen);
-	str_copy(e->expected, sizeof(e->expected), expected);
+	copy(e->field, sizeof(e->field), pointer);
+	copy(e->seen, sizeof(e->seen), seen);
+	copy(e->expected, sizeof(e->expected), expected);
 	return false;
 }
 
@@ -114,9 +141,9 @@ bool err_because(struct err *e, const char *source, const char *code, const char
 	if (e->n_causes >= ERR_CAUSES_MAX)
 		return false;
 	c = &e->cause[e->n_causes++];
-	str_copy(c->source, sizeof(c->source), source);
-	str_copy(c->code, sizeof(c->code), code);
-	str_copy(c->message, sizeof(c->message), message);
-	str_copy(c->request_id, sizeof(c->request_id), request_id);
+	copy(c->source, sizeof(c->source), source);
+	copy(c->code, sizeof(c->code), code);
+	copy(c->message, sizeof(c->message), message);
+	copy(c->request_id, sizeof(c->request_id), request_id);
 	return false;
 }

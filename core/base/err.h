@@ -6,7 +6,7 @@
  * may add a cause or a hint, never reword. Library code does not log errors.
  *
  * A struct err is plain memory of fixed size: nobody frees it, it can be copied.
- * Longer texts are cut at a character border.
+ * Longer texts are cut at a character border; bytes that are no UTF-8 become '?'.
  */
 #ifndef INSTANTSTART_BASE_ERR_H
 #define INSTANTSTART_BASE_ERR_H

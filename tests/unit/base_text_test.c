@@ -241,6 +241,15 @@ Test(err, causes_details_and_cuts)
 		cr_expect(str_is_utf8(str_of(e.detail)), "shift %zu", shift);
 		cr_expect(str_starts(text, e.detail));
 	}
+	/* Whatever is quoted, the error can be written as JSON. */
+	err_set(&e, ERR_INTERNAL, "near '%s'", "\xDC\x82\xFF\xC3\xB6");
+	cr_expect_str_eq(e.detail, "near '\xDC\x82?\xC3\xB6'");
+	err_because(&e, "x", "\xFF", "a\x80", "\xC3");
+	err_field(&e, "/a", "\xFE", "\xED\xA0\x80");
+	cr_expect_str_eq(e.cause[0].message, "a?");
+	cr_expect_str_eq(e.cause[0].request_id, "?");
+	cr_expect_str_eq(e.seen, "?");
+	cr_expect_str_eq(e.expected, "???");
 	err_clear(&e);
 	cr_expect_eq(e.code, ERR_NONE);
 }
