@@ -54,8 +54,8 @@ bool db_query(struct db *db, struct arena *a, const struct db_query *q,
 	      const char *const *params, size_t n, struct db_rows *ret_rows,
 	      struct err *e) __attribute__((warn_unused_result));
 /* DB(db, a, &Q_x, &rows, e, p1, p2): counts the parameters. */
-#define DB(db, a, q, ret_rows, e, ...)                                        \
-	db_query((db), (a), (q), DB_PARAMS(__VA_ARGS__),                      \
+#define DB(db, a, q, ret_rows, e, ...)                                                   \
+	db_query((db), (a), (q), DB_PARAMS(__VA_ARGS__),                                 \
 		 sizeof(DB_PARAMS(__VA_ARGS__)) / sizeof(char *), (ret_rows), (e))
 
 /* Text of a column; NULL for SQL null. An unknown column is a bug. */

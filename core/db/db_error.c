@@ -1,0 +1,78 @@
+/* From SQLSTATEs to our errors, in one table. */
+#include <string.h>
+
+#include "core/base/str.h"
+#include "core/db/db_internal.h"
+#include "core/json/tree.h"
+
+static const struct {
+	const char *prefix; /* of the SQLSTATE; the first match counts */
+	enum errc code;
+	enum retry_word retry;
+} map[] = {
+	{"IS001", ERR_FENCED, RETRY_UNSET},
+	{"IS400", ERR_INVALID_INPUT, RETRY_UNSET},
+	{"IS404", ERR_NOT_FOUND, RETRY_UNSET},
+	{"IS409", ERR_CONFLICT, RETRY_UNSET},
+	{"IS410", ERR_STATE_CONFLICT, RETRY_UNSET},
+	{"IS412", ERR_PRECONDITION, RETRY_UNSET},
+	{"IS422", ERR_KEY_REUSED, RETRY_UNSET},
+	/* Rolled back by the server: safe to send again. */
+	{"08", ERR_UNAVAILABLE, RETRY_SAME_KEY},
+	{"53", ERR_UNAVAILABLE, RETRY_SAME_KEY},
+	{"57P", ERR_UNAVAILABLE, RETRY_SAME_KEY},
+	{"", ERR_DATABASE, RETRY_UNSET},
+};
+
+/* DETAIL of our own SQLSTATEs: {"field","seen","expected","fix","cause"}. */
+static void copy_detail(struct arena *a, const char *text, struct err *e)
+{
+	struct err ignored;
+	json_t *d = json_parse(a, str_of(text), &ignored);
+
+	if (!d)
+		return;
+	err_field(e, json_str_or(d, "field", ""), json_str_or(d, "seen", ""),
+		  json_str_or(d, "expected", ""));
+	if (json_str_at(d, "fix"))
+		err_fix(e, "%s", json_str_at(d, "fix"));
+	if (json_at(d, "cause"))
+		err_because(e, json_str_or(d, "cause.source", "postgresql"),
+			    json_str_or(d, "cause.code", ""),
+			    json_str_or(d, "cause.message", ""), "");
+}
+
+static bool fail_connection(struct arena *a, const PGconn *conn, struct err *e)
+{
+	const char *message = conn ? PQerrorMessage(conn) : "out of memory";
+
+	err_set(e, ERR_UNAVAILABLE, "The connection to the database broke");
+	/* The statement may have been committed before the answer was lost. */
+	e->retry = RETRY_OBSERVE_FIRST;
+	return err_because(e, "postgresql", "", str_dup(a, str_trim(str_of(message))),
+			   "");
+}
+
+bool db_fail(struct arena *a, const PGconn *conn, const PGresult *res, struct err *e)
+{
+	const char *state = res ? PQresultErrorField(res, PG_DIAG_SQLSTATE) : NULL;
+	const char *message;
+	size_t i = 0;
+
+	if (!state)
+		return fail_connection(a, conn, e);
+	message = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
+	while (!str_starts(state, map[i].prefix))
+		i++;
+	if (str_starts(state, "IS")) {
+		err_set(e, map[i].code, "%s", message);
+		copy_detail(a, PQresultErrorField(res, PG_DIAG_MESSAGE_DETAIL), e);
+		return false;
+	}
+	if (map[i].code == ERR_UNAVAILABLE)
+		err_set(e, map[i].code, "The database cannot serve now");
+	else
+		err_set(e, map[i].code, "The database refused a statement");
+	e->retry = map[i].retry;
+	return err_because(e, "postgresql", state, message, "");
+}
