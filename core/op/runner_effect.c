@@ -122,7 +122,11 @@ static void apply_class(struct walk *w, const struct effect *f, int64_t issued_a
 			walk_hold_unknown(w, f->name, f->request);
 		return;
 	case EFFECT_ONCE:
-		walk_hold_unknown(w, f->name, f->request);
+		/* Evidence may still come; nobody is asked what a list will tell. */
+		if (age_ms < w->r->cfg->visibility_ms)
+			wait_for_visibility(w, issued_at_ms);
+		else
+			walk_hold_unknown(w, f->name, f->request);
 		return;
 	case EFFECT_READ:
 	case EFFECT_NAMED:
