@@ -1,5 +1,7 @@
 #include "fcgi/face.h"
 
+#include "core/domain/access/access.h"
+
 static enum face_outcome hand_on(struct http_res *res, const char *where)
 {
 	res->status = 200;
@@ -37,6 +39,7 @@ static struct call call_of(const struct face_call *f, const json_t *all)
 		.opt.traceparent = http_header(f->req, "HTTP_TRACEPARENT"),
 		.raw = all,
 		.request_id = f->req->request_id,
+		.session = f->who->by_cookie ? http_cookie(f->req, ACCESS_COOKIE) : NULL,
 	};
 }
 

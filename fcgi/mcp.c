@@ -204,23 +204,6 @@ static void send_call(struct mcp *m, struct str text, struct str structured,
 	rpc_result(m->rpc, buf_str(&b));
 }
 
-/* An accepted operation names the call that tells when it has ended. */
-static struct str with_next(const struct capability *cap, const struct reply *r,
-			    struct arena *a)
-{
-	static const char prefix[] = "/api/v1/operations/";
-
-	if (r->status != 202 || !str_starts(r->location, prefix))
-		return r->json;
-	return str_of(arena_printf(
-		a,
-		"%.*s,\"next\":{\"tool\":\"%s\",\"arguments\":{\"id\":\"%s\","
-		"\"wait_seconds\":25}}}",
-		(int)r->json.n - 1, r->json.p,
-		cap->done_by ? cap->done_by : "get_operation",
-		r->location + sizeof(prefix) - 1));
-}
-
 /*
  * A refusal is for the model to read, so it is a result; no structuredContent,
  * which clients would hold against the tool's output schema.
@@ -266,7 +249,7 @@ static void serve_tools_call(struct mcp *m, struct http_res *res)
 	switch (face_invoke(&f, args ? args : json_new_object(m->arena), NULL, NULL,
 			    &reply, res, &e)) {
 	case FACE_ANSWERED:
-		json = tame(with_next(f.cap, &reply, m->arena), m->arena);
+		json = tame(reply.json, m->arena);
 		send_call(m, mcp_text_of(json, m->arena), json, false);
 		break;
 	case FACE_REFUSED:

@@ -36,11 +36,6 @@ static json_t *output(const struct capability *cap, struct arena *a)
 		return schema;
 	plan = json_object_get(field_schema(plan_out, a), "properties");
 	json_object_update_missing(properties, plan);
-	if (cap->flags & CAP_LONG)
-		json_object_set_new(properties, "next",
-				    json_pack("{s:s,s:s}", "type", "object",
-					      "description",
-					      "The call that tells when it has ended."));
 	json_object_del(schema, "required");
 	json_object_set_new(schema, "additionalProperties", json_true());
 	return schema;

@@ -286,7 +286,7 @@ bool capability_invoke(struct call *c, const json_t *in, struct reply *ret, stru
 				    NULL);
 		return false;
 	}
-	if (c->cap->flags & CAP_LONG)
+	if (c->cap->flags & (CAP_LONG | CAP_AUDITED))
 		return true;
 	return call_audit(c, "done", NULL, e);
 }

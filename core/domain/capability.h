@@ -40,7 +40,8 @@ enum cap_flags {
 	CAP_IDEMPOTENT = 1 << 2, /* MCP idempotentHint */
 	CAP_REST_ONLY = 1 << 3, /* no MCP tool (session and token plumbing) */
 	CAP_LIST = 1 << 4, /* takes limit and cursor, answers {items,next_cursor} */
-	CAP_WAITS = 1 << 5 /* may be parked: wait / wait_seconds */
+	CAP_WAITS = 1 << 5, /* may be parked: wait / wait_seconds */
+	CAP_AUDITED = 1 << 6 /* a change that writes its own audit row */
 };
 
 struct principal {
@@ -81,6 +82,7 @@ struct call {
 	struct call_options opt;
 	const json_t *raw; /* the input as sent, for the audit row (masked) */
 	const char *request_id;
+	const char *session; /* the console's cookie, or NULL */
 };
 
 struct reply {
@@ -98,7 +100,6 @@ struct reply {
 	int64_t park_s;
 	bool planned; /* the answer is a plan: nothing was changed */
 	const char *cookie; /* Set-Cookie, or NULL */
-	const char *see_other; /* console links: 303 to this path, or NULL */
 };
 
 struct capability {

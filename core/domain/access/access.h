@@ -35,12 +35,12 @@ bool access_find(struct db *db, struct arena *a, const char *secret,
 	__attribute__((warn_unused_result));
 
 /* Uses up a login code; *ret_session is the cookie's value. */
-bool access_login(struct db *db, struct arena *a, struct clock *clock, struct rng *r,
+bool access_login(struct db *db, struct arena *a, struct rng *r,
 		  const char *code, const char **ret_session, struct err *e)
 	__attribute__((warn_unused_result));
 /* A login code for the administrator. */
-bool access_new_login(struct db *db, struct arena *a, struct clock *clock,
-		      struct rng *r, const char **ret_code, struct err *e)
+bool access_new_login(struct db *db, struct arena *a, struct rng *r,
+		      const char **ret_code, struct err *e)
 	__attribute__((warn_unused_result));
 /* Nobody has ever been given access: the first start. */
 bool access_is_new(struct db *db, struct arena *a, bool *ret, struct err *e)

@@ -1,0 +1,106 @@
+#include "core/domain/access/access.h"
+
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/str.h"
+#include "gen/queries.h"
+
+/* The administrator that a login link is for. */
+static const char admin_id[] = "admin";
+
+static const char *const prefixes[] = {
+	[ACCESS_API] = "ist_", [ACCESS_SESSION] = "iss_", [ACCESS_LOGIN] = "isl_"};
+
+static const char *to_hex(const unsigned char *p, size_t n, struct arena *a)
+{
+	char *hex = arena_alloc(a, n * 2 + 1);
+
+	for (size_t i = 0; i < n; i++)
+		snprintf(hex + i * 2, 3, "%02x", p[i]);
+	return hex;
+}
+
+const char *access_secret(struct rng *r, enum access_kind kind, struct arena *a)
+{
+	unsigned char random[32];
+
+	r->fill(r, random, sizeof(random));
+	return arena_printf(a, "%s%s", prefixes[kind], to_hex(random, sizeof(random), a));
+}
+
+const char *access_hash(const char *secret, struct arena *a)
+{
+	unsigned char sum[EVP_MAX_MD_SIZE];
+	unsigned n = 0;
+
+	if (EVP_Digest(secret, strlen(secret), sum, &n, EVP_sha256(), NULL) != 1)
+		abort();
+	return to_hex(sum, n, a);
+}
+
+static bool is_unknown(struct err *e)
+{
+	return err_set(e, ERR_UNAUTHENTICATED, "Unknown, expired or used up");
+}
+
+bool access_find(struct db *db, struct arena *a, const char *secret,
+		 enum access_kind kind, struct principal *ret, struct err *e)
+{
+	const struct db_query *q = kind == ACCESS_API ? &Q_token_check : &Q_session_check;
+	struct db_rows rows;
+
+	/* What is none of ours costs no question. */
+	if (!str_starts(secret, prefixes[kind]))
+		return is_unknown(e);
+	if (!DB(db, a, q, &rows, e, access_hash(secret, a)))
+		return false;
+	if (rows.n == 0)
+		return is_unknown(e);
+	ret->id = db_text(&rows, 0, "principal");
+	ret->name = db_text(&rows, 0, "name");
+	ret->role = role_from_name(db_text(&rows, 0, "role"));
+	return true;
+}
+
+bool access_login(struct db *db, struct arena *a, struct rng *r, const char *code,
+		  const char **ret_session, struct err *e)
+{
+	const char *life = arena_printf(a, "%d", ACCESS_SESSION_S);
+	struct db_rows used, made;
+
+	if (!str_starts(code, prefixes[ACCESS_LOGIN]))
+		return is_unknown(e);
+	if (!DB(db, a, &Q_login_link_use, &used, e, access_hash(code, a)))
+		return false;
+	if (used.n == 0)
+		return is_unknown(e);
+	*ret_session = access_secret(r, ACCESS_SESSION, a);
+	return DB(db, a, &Q_session_create, &made, e, access_hash(*ret_session, a),
+		  db_text(&used, 0, "principal"), db_text(&used, 0, "role"), life);
+}
+
+bool access_new_login(struct db *db, struct arena *a, struct rng *r,
+		      const char **ret_code, struct err *e)
+{
+	const char *life = arena_printf(a, "%d", ACCESS_LOGIN_S);
+	const char *role = role_name(ROLE_ADMIN);
+	struct db_rows rows;
+
+	*ret_code = access_secret(r, ACCESS_LOGIN, a);
+	return DB(db, a, &Q_principal_put, &rows, e, admin_id, "Administrator", role) &&
+	       DB(db, a, &Q_login_link_create, &rows, e, access_hash(*ret_code, a),
+		  admin_id, role, life);
+}
+
+bool access_is_new(struct db *db, struct arena *a, bool *ret, struct err *e)
+{
+	struct db_rows rows;
+
+	if (!db_query(db, a, &Q_principal_count, NULL, 0, &rows, e))
+		return false;
+	*ret = db_int(&rows, 0, "n") == 0;
+	return true;
+}

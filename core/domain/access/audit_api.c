@@ -1,0 +1,110 @@
+/* Reading the audit trail, and proving that nobody has changed it. */
+#include "core/domain/capability.h"
+#include "core/domain/page.h"
+#include "gen/queries.h"
+
+struct list_audit {
+	const char *principal;
+	const char *capability;
+	const char *operation;
+	int64_t limit;
+	const char *cursor;
+};
+
+static const struct field list_audit_in[] = {
+	FIELD(struct list_audit, principal, .max = 128,
+	      .doc = "Only calls of this principal."),
+	FIELD(struct list_audit, capability, .max = 64,
+	      .doc = "Only calls of this name."),
+	FIELD(struct list_audit, operation, .max = 64, .doc = "Only of this operation."),
+	FIELD(struct list_audit, limit, .min = 1, .max = 100, .dflt = "20",
+	      .doc = "Most items of one page."),
+	FIELD(struct list_audit, cursor, .pattern = "[0-9]{1,18}",
+	      .doc = "next_cursor of the page before."),
+	FIELD_END};
+
+static const struct field audit_out[] = {
+	OUT("id", FIELD_INT, .flags = FIELD_REQUIRED, .doc = "Number of the row."),
+	OUT("at", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "When."),
+	OUT("principal", FIELD_STR, .doc = "Who, when known."),
+	OUT("face", FIELD_STR, .doc = "rest, mcp or console."),
+	OUT("capability", FIELD_STR, .doc = "What was called."),
+	OUT("target", FIELD_STR, .doc = "On what."),
+	OUT("operation", FIELD_STR, .doc = "The operation it started or touched."),
+	OUT("outcome", FIELD_STR, .flags = FIELD_REQUIRED,
+	    .doc = "accepted, same, done or refused."),
+	OUT("code", FIELD_STR, .doc = "Why it was refused."),
+	OUT("detail", FIELD_STR, .doc = "The same in words."),
+	OUT("parameters", FIELD_ANY, .doc = "What was sent; secrets are masked."),
+	OUT("request_id", FIELD_STR, .doc = "Of the request."),
+	OUT("chain_no", FIELD_INT, .doc = "Place in the chain, once it is chained."),
+	OUT("hash", FIELD_STR, .doc = "Over this row and the one before it."),
+	FIELD_END};
+
+static const struct field list_audit_out[] = {PAGE_OUT(audit_out), FIELD_END};
+
+static bool run_list_audit(struct call *c, const void *in, struct reply *ret,
+			   struct err *e)
+{
+	const struct list_audit *l = in;
+	struct db_rows rows;
+
+	if (!DB(c->db, c->arena, &Q_audit_list, &rows, e, l->principal, l->capability,
+		l->operation, l->cursor,
+		arena_printf(c->arena, "%lld", (long long)l->limit)))
+		return false;
+	reply_text(ret, str_of(db_text(&rows, 0, "doc")));
+	return true;
+}
+
+extern const struct capability cap_list_audit;
+const struct capability cap_list_audit = {
+	.name = "list_audit",
+	.method = "GET",
+	.path = "/audit",
+	.title = "List the audit trail",
+	.doc = "Every call that changed something or tried to, newest first.",
+	.effect = CAP_READ,
+	.role = ROLE_ADMIN,
+	.flags = CAP_LIST,
+	.in = list_audit_in,
+	.in_size = sizeof(struct list_audit),
+	.out = list_audit_out,
+	.run = run_list_audit,
+};
+
+static const struct field verify_audit_out[] = {
+	OUT("ok", FIELD_BOOL, .flags = FIELD_REQUIRED, .doc = "The chain is whole."),
+	OUT("checked", FIELD_INT, .flags = FIELD_REQUIRED,
+	    .doc = "Rows that were checked."),
+	OUT("unchained", FIELD_INT, .flags = FIELD_REQUIRED,
+	    .doc = "Newest rows that are not chained yet."),
+	OUT("broken_at", FIELD_INT, .flags = FIELD_NULLABLE,
+	    .doc = "First place that does not fit."),
+	OUT("why", FIELD_STR, .flags = FIELD_NULLABLE, .doc = "What does not fit there."),
+	FIELD_END};
+
+static bool run_verify_audit(struct call *c, const void *in, struct reply *ret,
+			     struct err *e)
+{
+	struct db_rows rows;
+
+	(void)in;
+	if (!db_query(c->db, c->arena, &Q_audit_verify, NULL, 0, &rows, e))
+		return false;
+	reply_text(ret, str_of(db_text(&rows, 0, "doc")));
+	return true;
+}
+
+extern const struct capability cap_verify_audit;
+const struct capability cap_verify_audit = {
+	.name = "verify_audit",
+	.method = "GET",
+	.path = "/audit:verify",
+	.title = "Verify the audit trail",
+	.doc = "Recomputes the hash chain and names the first row that does not fit.",
+	.effect = CAP_READ,
+	.role = ROLE_ADMIN,
+	.out = verify_audit_out,
+	.run = run_verify_audit,
+};

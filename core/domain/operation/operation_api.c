@@ -1,0 +1,197 @@
+/* Looking at operations: one, many, and what happened to one. */
+#include "core/domain/capability.h"
+#include "core/domain/operation/operation.h"
+#include "core/domain/page.h"
+#include "core/json/tree.h"
+#include "core/op/journal.h"
+#include "gen/queries.h"
+
+#define OP_ID "op_[0-9a-z]{1,40}"
+
+static const char *number(struct call *c, int64_t n)
+{
+	return arena_printf(c->arena, "%lld", (long long)n);
+}
+
+/* --- list_operations --------------------------------------------------- */
+
+static const char *const states[] = {"live",   "held",      "succeeded",
+				     "failed", "cancelled", NULL};
+
+struct list_operations {
+	const char *state;
+	const char *kind;
+	const char *cluster;
+	int64_t limit;
+	const char *cursor;
+};
+
+static const struct field list_operations_in[] = {
+	FIELD(struct list_operations, state, .one_of = states,
+	      .doc = "Only in this state."),
+	FIELD(struct list_operations, kind, .max = 64, .doc = "Only of this kind."),
+	FIELD(struct list_operations, cluster, .max = 128,
+	      .doc = "Only of this cluster."),
+	PAGE_FIELDS(struct list_operations), FIELD_END};
+
+static const struct field list_operations_out[] = {PAGE_OUT(operation_out), FIELD_END};
+
+static bool run_list_operations(struct call *c, const void *in, struct reply *ret,
+				struct err *e)
+{
+	const struct list_operations *l = in;
+	struct db_rows rows;
+
+	if (!DB(c->db, c->arena, &Q_operation_list, &rows, e, l->state, l->kind,
+		l->cluster, l->cursor, number(c, l->limit)))
+		return false;
+	reply_text(ret, str_of(db_text(&rows, 0, "doc")));
+	return true;
+}
+
+extern const struct capability cap_list_operations;
+const struct capability cap_list_operations = {
+	.name = "list_operations",
+	.method = "GET",
+	.path = "/operations",
+	.title = "List operations",
+	.doc = "Accepted requests to change something, newest first: what runs, what waits "
+	       "for a decision, what has ended and how.",
+	.effect = CAP_READ,
+	.role = ROLE_VIEWER,
+	.flags = CAP_LIST,
+	.in = list_operations_in,
+	.in_size = sizeof(struct list_operations),
+	.out = list_operations_out,
+	.run = run_list_operations,
+};
+
+/* --- get_operation ----------------------------------------------------- */
+
+struct get_operation {
+	const char *id;
+	int64_t wait_seconds;
+	int64_t seen_version;
+};
+
+static const struct field get_operation_in[] = {
+	FIELD(struct get_operation, id, .flags = FIELD_REQUIRED | FIELD_PATH,
+	      .pattern = OP_ID, .doc = "The operation's id."),
+	FIELD(struct get_operation, wait_seconds, .min = 0, .max = 25, .dflt = "0",
+	      .unit = "s",
+	      .doc = "Answer when it changes, at the latest after this time."),
+	FIELD(struct get_operation, seen_version, .min = 0, .max = INT64_MAX, .dflt = "0",
+	      .doc = "Version you have: with wait_seconds, a newer one is answered at once."),
+	FIELD_END};
+
+static bool is_live(struct call *c, struct str operation, struct err *e)
+{
+	const json_t *tree = json_parse(c->arena, operation, e);
+
+	return streq(json_str_at(tree, "state"), "live");
+}
+
+static bool run_get_operation(struct call *c, const void *in, struct reply *ret,
+			      struct err *e)
+{
+	const struct get_operation *g = in;
+	int64_t seen = g->seen_version, version;
+
+	if (!journal_get(c->db, c->arena, g->id, &ret->json, &version, e))
+		return false;
+	ret->etag = number(c, version);
+	if (seen == 0 &&
+	    (!c->opt.if_none_match || !str_to_i64(str_of(c->opt.if_none_match), &seen)))
+		seen = 0;
+	if (g->wait_seconds == 0)
+		return true;
+	/* A held one changes when a person answers: only who has seen the question
+	 * waits for that. */
+	if (seen ? seen == version : is_live(c, ret->json, e)) {
+		ret->park_op = g->id;
+		ret->park_version = version;
+		ret->park_s = g->wait_seconds < c->cfg->max_wait_s ? g->wait_seconds
+								   : c->cfg->max_wait_s;
+	}
+	return true;
+}
+
+extern const struct capability cap_get_operation;
+const struct capability cap_get_operation = {
+	.name = "get_operation",
+	.method = "GET",
+	.path = "/operations/{id}",
+	.title = "Look at an operation",
+	.doc = "State, phases, what it waits for, result or error. With wait_seconds it "
+	       "answers when something has changed; done tells that it has ended.",
+	.effect = CAP_READ,
+	.role = ROLE_VIEWER,
+	.flags = CAP_WAITS,
+	.in = get_operation_in,
+	.in_size = sizeof(struct get_operation),
+	.out = operation_out,
+	.run = run_get_operation,
+};
+
+/* --- list_events ------------------------------------------------------- */
+
+struct list_events {
+	const char *id;
+	int64_t limit;
+	const char *cursor;
+};
+
+static const struct field list_events_in[] = {
+	FIELD(struct list_events, id, .flags = FIELD_REQUIRED | FIELD_PATH,
+	      .pattern = OP_ID, .doc = "The operation's id."),
+	FIELD(struct list_events, limit, .min = 1, .max = 100, .dflt = "20",
+	      .doc = "Most items of one page."),
+	FIELD(struct list_events, cursor, .pattern = "[0-9]{1,18}",
+	      .doc = "Number of the last event you have seen."),
+	FIELD_END};
+
+static const struct field event_out[] = {
+	OUT("seq", FIELD_INT, .flags = FIELD_REQUIRED,
+	    .doc = "Its number in the operation."),
+	OUT("at", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "When."),
+	OUT("what", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "What happened."),
+	OUT("state", FIELD_STR, .doc = "The state from here on, when it changed."),
+	OUT("step", FIELD_STR, .doc = "The step from here on, when it changed."),
+	OUT("phase", FIELD_STR, .doc = "The phase from here on, when it changed."),
+	OUT("data", FIELD_ANY, .doc = "Particulars."),
+	FIELD_END};
+
+static const struct field list_events_out[] = {PAGE_OUT(event_out), FIELD_END};
+
+static bool run_list_events(struct call *c, const void *in, struct reply *ret,
+			    struct err *e)
+{
+	const struct list_events *l = in;
+	struct db_rows rows;
+	struct str operation;
+	int64_t version;
+
+	/* No such operation is not an operation without events. */
+	if (!journal_get(c->db, c->arena, l->id, &operation, &version, e) ||
+	    !DB(c->db, c->arena, &Q_event_list, &rows, e, l->id,
+		l->cursor ? l->cursor : "0", number(c, l->limit)))
+		return false;
+	reply_text(ret, str_of(db_text(&rows, 0, "doc")));
+	return true;
+}
+
+extern const struct capability cap_list_events;
+const struct capability cap_list_events = {
+	.name = "list_events",
+	.method = "GET",
+	.path = "/operations/{id}/events",
+	.title = "List an operation's events",
+	.doc = "What happened, oldest first: phases, calls, waits, decisions, errors.",
+	.effect = CAP_READ,
+	.role = ROLE_VIEWER,
+	.flags = CAP_LIST,
+	.in = list_events_in,
+	.in_size = sizeof(struct list_events),
+	.out = list_events_out,
+	.run = run_list_events,
+};

@@ -1,0 +1,154 @@
+/* What a person may ask of an operation: go on, stop, this choice. */
+#include "core/domain/capability.h"
+#include "core/domain/operation/operation.h"
+#include "core/json/tree.h"
+#include "core/op/journal.h"
+
+#define OP_ID "op_[0-9a-z]{1,40}"
+
+/* Their transactions write the audit row with the change. */
+#define ORDER_FLAGS (CAP_AUDITED | CAP_IDEMPOTENT)
+
+static struct order order_of(struct call *c, const char *id, const json_t *args)
+{
+	return (struct order){.op_id = id,
+			      .principal = c->who->id,
+			      .face = face_name(c->face),
+			      .idem_key = c->opt.idempotency_key,
+			      .args = args};
+}
+
+static bool accepted(struct call *c, const char *id, struct reply *ret)
+{
+	ret->status = 202;
+	ret->location = arena_printf(c->arena, "/api/v1/operations/%s", id);
+	ret->retry_after_s = 1;
+	return true;
+}
+
+/* --- retry ------------------------------------------------------------- */
+
+struct retry_operation {
+	const char *id;
+};
+
+static const struct field retry_operation_in[] = {
+	FIELD(struct retry_operation, id, .flags = FIELD_REQUIRED | FIELD_PATH,
+	      .pattern = OP_ID, .doc = "The operation's id."),
+	FIELD_END};
+
+static bool run_retry(struct call *c, const void *in, struct reply *ret, struct err *e)
+{
+	const struct retry_operation *r = in;
+	const struct order o = order_of(c, r->id, json_new_object(c->arena));
+
+	return journal_retry(c->db, c->arena, &o, &ret->json, e) &&
+	       accepted(c, r->id, ret);
+}
+
+extern const struct capability cap_retry_operation;
+const struct capability cap_retry_operation = {
+	.name = "retry_operation",
+	.method = "POST",
+	.path = "/operations/{id}:retry",
+	.title = "Retry a failed operation",
+	.doc = "Goes on at the failed step, with the same names; what is done stays done. "
+	       "get_operation tells when it has ended.",
+	.effect = CAP_CHANGE,
+	.role = ROLE_OPERATOR,
+	.flags = ORDER_FLAGS,
+	.in = retry_operation_in,
+	.in_size = sizeof(struct retry_operation),
+	.out = operation_out,
+	.done_by = "get_operation",
+	.run = run_retry,
+};
+
+/* --- cancel ------------------------------------------------------------ */
+
+struct cancel_operation {
+	const char *id;
+	bool undo;
+};
+
+static const struct field cancel_operation_in[] = {
+	FIELD(struct cancel_operation, id, .flags = FIELD_REQUIRED | FIELD_PATH,
+	      .pattern = OP_ID, .doc = "The operation's id."),
+	FIELD(struct cancel_operation, undo,
+	      .doc = "Also remove what it has made, in reverse order."),
+	FIELD_END};
+
+static bool run_cancel(struct call *c, const void *in, struct reply *ret, struct err *e)
+{
+	const struct cancel_operation *x = in;
+	const struct order o =
+		order_of(c, x->id, json_packf(c->arena, "{s:b}", "undo", x->undo));
+
+	return journal_cancel(c->db, c->arena, &o, &ret->json, e) &&
+	       accepted(c, x->id, ret);
+}
+
+extern const struct capability cap_cancel_operation;
+const struct capability cap_cancel_operation = {
+	.name = "cancel_operation",
+	.method = "POST",
+	.path = "/operations/{id}:cancel",
+	.title = "Cancel an operation",
+	.doc = "Stops at the next safe place. What it has made stays and is listed, or is "
+	       "removed with undo. get_operation tells when it has ended.",
+	.effect = CAP_CHANGE,
+	.role = ROLE_OPERATOR,
+	.flags = ORDER_FLAGS,
+	.in = cancel_operation_in,
+	.in_size = sizeof(struct cancel_operation),
+	.out = operation_out,
+	.done_by = "get_operation",
+	.target = "id",
+	.run = run_cancel,
+};
+
+/* --- answer ------------------------------------------------------------ */
+
+struct answer_operation {
+	const char *id;
+	const char *choice;
+	const char *note;
+};
+
+static const struct field answer_operation_in[] = {
+	FIELD(struct answer_operation, id, .flags = FIELD_REQUIRED | FIELD_PATH,
+	      .pattern = OP_ID, .doc = "The operation's id."),
+	FIELD(struct answer_operation, choice, .flags = FIELD_REQUIRED, .min = 1,
+	      .max = 64, .doc = "id of one of the question's choices."),
+	FIELD(struct answer_operation, note, .max = 500,
+	      .doc = "Why, for whoever reads the history."),
+	FIELD_END};
+
+static bool run_answer(struct call *c, const void *in, struct reply *ret, struct err *e)
+{
+	const struct answer_operation *x = in;
+	const struct order o = order_of(
+		c, x->id,
+		json_packf(c->arena, "{s:s,s:s*}", "choice", x->choice, "note", x->note));
+
+	return journal_answer(c->db, c->arena, &o, &ret->json, e) &&
+	       accepted(c, x->id, ret);
+}
+
+extern const struct capability cap_answer_operation;
+const struct capability cap_answer_operation = {
+	.name = "answer_operation",
+	.method = "POST",
+	.path = "/operations/{id}:answer",
+	.title = "Answer a held operation",
+	.doc = "Gives a person's decision to an operation that cannot know it: the choices "
+	       "and their consequences are in its question.",
+	.effect = CAP_CHANGE,
+	.role = ROLE_OPERATOR,
+	.flags = ORDER_FLAGS,
+	.in = answer_operation_in,
+	.in_size = sizeof(struct answer_operation),
+	.out = operation_out,
+	.done_by = "get_operation",
+	.run = run_answer,
+};

@@ -1,0 +1,29 @@
+/*
+ * page.h - limit and cursor of every CAP_LIST row.
+ *
+ * An input struct has the members `int64_t limit; const char *cursor;`, its
+ * descriptors PAGE_FIELDS(struct …) and PAGE_OUT(item descriptors) declares the
+ * answer {items, next_cursor}. Small pages by default: agents pay for each byte.
+ */
+#ifndef INSTANTSTART_DOMAIN_PAGE_H
+#define INSTANTSTART_DOMAIN_PAGE_H
+
+#include "core/json/field.h"
+
+#define PAGE_FIELDS(S)                                                        \
+	FIELD(S, limit, .min = 1, .max = 100, .dflt = "20",                   \
+	      .doc = "Most items of one page."),                              \
+		FIELD(S, cursor, .min = 1, .max = 256,                        \
+		      .doc = "next_cursor of the page before.")
+
+#define PAGE_OUT(item_fields)                                                 \
+	{                                                                     \
+		.name = "items", .type = FIELD_OBJECT,                        \
+		.flags = FIELD_REQUIRED | FIELD_MANY, .fields = (item_fields), \
+		.doc = "In a stable order."                                   \
+	},                                                                    \
+		OUT("next_cursor", FIELD_STR,                                 \
+		    .flags = FIELD_REQUIRED | FIELD_NULLABLE,                 \
+		    .doc = "Pass it as cursor for the next page; null at the end.")
+
+#endif
