@@ -37,7 +37,7 @@ enum aws_op_id {
 struct aws_op; /* defined in op_table.h; the rows are built from ops.def */
 const struct aws_op *aws_op(enum aws_op_id id);
 const char *aws_op_service(const struct aws_op *op); /* "eks" */
-const char *aws_op_name(const struct aws_op *op); /* "DescribeCluster" */
+const char *aws_op_name(const struct aws_op *op);    /* "DescribeCluster" */
 bool aws_op_mutates(const struct aws_op *op);
 /* Name of the client-token member, or NULL. */
 const char *aws_op_token_member(const struct aws_op *op);
@@ -54,17 +54,21 @@ struct aws {
 	void *lookup_ctx;
 	/* Correction of our clock learnt from a skew error, ms. */
 	int64_t skew_ms;
+	/* Waits between the tries of aws_read(); NULL: nanosleep. */
+	void (*sleep_ms)(void *ctx, int64_t ms);
+	void *sleep_ctx;
 };
 
 /* What became of a call. Exactly one of `out` and `error` is meaningful. */
 struct aws_result {
 	bool ok;
-	bool ambiguous; /* the request may have arrived; nothing is known */
-	json_t *out; /* {} when the answer has no members */
-	int status; /* HTTP; 0 when nothing came */
+	bool ambiguous;   /* the request may have arrived; nothing is known */
+	json_t *out;      /* {} when the answer has no members */
+	int status;       /* HTTP; 0 when nothing came */
 	const char *code; /* the service's, cleaned: "ResourceInUse"; "" when none */
 	const char *message;
 	const char *request_id;
+	int64_t retry_after_ms; /* what the service asked for; 0: nothing */
 	/* Mapped: CLOUD_THROTTLED, CLOUD_DENIED, CREDENTIALS, CLOUD_NOT_FOUND … */
 	enum errc errc;
 };
@@ -74,25 +78,26 @@ bool aws_build(const struct aws *aws, const struct aws_op *op, const json_t *in,
 	       const struct aws_keys *keys, int64_t wall_ms, struct arena *a,
 	       struct http_request *ret, struct err *e)
 	__attribute__((warn_unused_result));
-void aws_parse(const struct aws_op *op, const struct http_answer *ans,
-	       struct arena *a, struct aws_result *ret);
+void aws_parse(const struct aws_op *op, const struct http_answer *ans, struct arena *a,
+	       struct aws_result *ret);
 
 /*
  * One exchange. Never returns without a verdict in *ret. An expired-credential
  * or clock-skew refusal is repeated once with fresh credentials or time: the
  * service refused it, so nothing happened.
  */
-void aws_call(struct aws *aws, enum aws_op_id op, const json_t *in,
-	      struct arena *a, struct aws_result *ret);
+void aws_call(struct aws *aws, enum aws_op_id op, const json_t *in, struct arena *a,
+	      struct aws_result *ret);
 
 /*
  * A read for the faces: all pages joined (LIMIT_PAGES), transient errors and
- * throttling repeated with full jitter inside `deadline_ms` (monotonic).
+ * throttling repeated with full jitter until `deadline_ms`, a moment of the
+ * monotonic clock.
  * false: e is set from the last answer, with the cloud's words as cause.
  */
-bool aws_read(struct aws *aws, enum aws_op_id op, const json_t *in,
-	      int64_t deadline_ms, struct arena *a, json_t **ret_out,
-	      struct err *e) __attribute__((warn_unused_result));
+bool aws_read(struct aws *aws, enum aws_op_id op, const json_t *in, int64_t deadline_ms,
+	      struct arena *a, json_t **ret_out, struct err *e)
+	__attribute__((warn_unused_result));
 
 /* Sets e from a failed result: mapped code, cause, retry word. Returns false. */
 bool aws_err(const struct aws_op *op, const struct aws_result *r, struct err *e);
@@ -101,8 +106,8 @@ bool aws_err(const struct aws_op *op, const struct aws_result *r, struct err *e)
  * Paging: the input of the next page, or NULL when `out` was the last one.
  * aws_join_page appends the page's items to `all`.
  */
-json_t *aws_next_page(const struct aws_op *op, const json_t *in,
-		      const json_t *out, struct arena *a);
+json_t *aws_next_page(const struct aws_op *op, const json_t *in, const json_t *out,
+		      struct arena *a);
 void aws_join_page(const struct aws_op *op, json_t *all, const json_t *out);
 
 #endif

@@ -24,7 +24,7 @@ struct aws_keys {
 	struct secret access_key; /* the id is shown in no log either */
 	struct secret secret_key;
 	struct secret session_token; /* NULL inside when there is none */
-	int64_t expires_ms; /* wall; 0: never */
+	int64_t expires_ms;          /* wall; 0: never */
 };
 
 struct aws_credentials;
@@ -33,13 +33,11 @@ struct aws_credentials;
 struct aws_credentials *
 aws_credentials_new(struct arena *a, struct transport *net, struct clock *clock,
 		    const char *region,
-		    const char *(*lookup)(void *ctx, const char *name),
-		    void *lookup_ctx);
+		    const char *(*lookup)(void *ctx, const char *name), void *lookup_ctx);
 
 /* CREDENTIALS when no provider has any; the detail names what was tried. */
-bool aws_credentials_get(struct aws_credentials *c, struct arena *a,
-			 struct aws_keys *ret, struct err *e)
-	__attribute__((warn_unused_result));
+bool aws_credentials_get(struct aws_credentials *c, struct arena *a, struct aws_keys *ret,
+			 struct err *e) __attribute__((warn_unused_result));
 /* The service said that they are no longer good: forget them. */
 void aws_credentials_drop(struct aws_credentials *c);
 

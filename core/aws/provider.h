@@ -1,0 +1,55 @@
+/*
+ * provider.h - where keys come from; the parts of the credential chain.
+ *
+ * Every provider says NONE (not configured: the next one is asked), KEYS, or
+ * FAILED (configured, but it does not work: the chain ends there, so that a
+ * wrong setting is not hidden by another account's keys). Words for the error
+ * are added to `tried`.
+ */
+#ifndef INSTANTSTART_AWS_PROVIDER_H
+#define INSTANTSTART_AWS_PROVIDER_H
+
+#include <jansson.h>
+
+#include "core/aws/credentials.h"
+#include "core/base/buf.h"
+
+enum provided { PROVIDED_NONE, PROVIDED_KEYS, PROVIDED_FAILED };
+
+struct provider {
+	struct arena *arena; /* of this attempt */
+	struct transport *net;
+	struct clock *clock;
+	const char *region;
+	const char *(*lookup)(void *ctx, const char *name);
+	void *lookup_ctx;
+	struct buf *tried;
+};
+
+enum provided provide_environment(struct provider *p, struct aws_keys *ret);
+/* name NULL: "default", which need not exist. */
+enum provided provide_profile(struct provider *p, const char *name, struct aws_keys *ret);
+enum provided provide_web_identity(struct provider *p, struct aws_keys *ret);
+enum provided provide_container(struct provider *p, struct aws_keys *ret);
+enum provided provide_instance(struct provider *p, struct aws_keys *ret);
+
+/* STS; session_name, external_id and duration_s (0) may be unset. */
+struct assumed_role {
+	const char *role_arn;
+	const char *session_name;
+	const char *external_id;
+	int64_t duration_s;
+	const char *token_file; /* web identity */
+};
+enum provided assume_role(struct provider *p, const struct assumed_role *r,
+			  const struct aws_keys *source, struct aws_keys *ret);
+
+/* NULL when unset or empty. */
+const char *provider_setting(struct provider *p, const char *name);
+/* Adds "name: words; " and returns PROVIDED_FAILED. */
+enum provided provider_failed(struct provider *p, const char *name, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* A small file's text; NULL when it cannot be read. */
+const char *provider_file(struct provider *p, const char *path);
+
+#endif

@@ -1,0 +1,106 @@
+/*
+ * Keys from STS: a role assumed with other keys, or with a web identity token
+ * (IAM roles for service accounts), which is read anew at each refresh.
+ */
+#include <string.h>
+
+#include "core/aws/aws.h"
+#include "core/aws/provider.h"
+#include "core/json/tree.h"
+
+enum { STS_TIMEOUT_MS = 5000 };
+
+static enum provided keys_of_answer(struct provider *p, const struct aws_result *r,
+				    struct aws_keys *ret)
+{
+	const char *id = json_str_at(r->out, "Credentials.AccessKeyId");
+	const char *secret = json_str_at(r->out, "Credentials.SecretAccessKey");
+	const char *token = json_str_at(r->out, "Credentials.SessionToken");
+	const char *expires = json_str_at(r->out, "Credentials.Expiration");
+	int64_t ms;
+
+	if (!id || !secret || !token || !expires || !time_parse_rfc3339(expires, &ms))
+		return provider_failed(p, "STS", "the answer has no keys");
+	*ret = (struct aws_keys){
+		.access_key = secret_of(id),
+		.secret_key = secret_of(secret),
+		.session_token = secret_of(token),
+		.expires_ms = ms,
+	};
+	return PROVIDED_KEYS;
+}
+
+static const char *session_name(struct provider *p, const struct assumed_role *r)
+{
+	return r->session_name ? r->session_name
+			       : arena_printf(p->arena, "instantstart-%lld",
+					      (long long)p->clock->wall_ms(p->clock));
+}
+
+static json_t *input_of(struct provider *p, const struct assumed_role *r)
+{
+	json_t *in = json_new_object(p->arena);
+
+	json_put_str(in, "RoleArn", r->role_arn);
+	json_put_str(in, "RoleSessionName", session_name(p, r));
+	json_put_str(in, "ExternalId", r->external_id);
+	if (r->duration_s > 0)
+		json_put_int(in, "DurationSeconds", r->duration_s);
+	return in;
+}
+
+enum provided assume_role(struct provider *p, const struct assumed_role *r,
+			  const struct aws_keys *source, struct aws_keys *ret)
+{
+	const struct aws_op *op = aws_op(r->token_file ? AWS_STS_AssumeRoleWithWebIdentity
+						       : AWS_STS_AssumeRole);
+	struct aws aws = {
+		.clock = p->clock,
+		.region = p->region && *p->region ? p->region : "us-east-1",
+		.timeout_ms = STS_TIMEOUT_MS,
+		.lookup = p->lookup,
+		.lookup_ctx = p->lookup_ctx,
+	};
+	json_t *in = input_of(p, r);
+	struct http_request req;
+	struct http_answer ans = {.body = ""};
+	struct aws_result result;
+	struct err e = {0};
+
+	if (r->token_file) {
+		const char *token = provider_file(p, r->token_file);
+
+		if (!token || !*token)
+			return provider_failed(p, "web identity", "%s cannot be read",
+					       r->token_file);
+		json_put_str(in, "WebIdentityToken",
+			     str_dup(p->arena, str_trim(str_of(token))));
+	}
+	if (!aws_build(&aws, op, in, source, p->clock->wall_ms(p->clock), p->arena, &req,
+		       &e) ||
+	    !p->net->send(p->net, p->arena, &req, &ans, &e))
+		return provider_failed(p, "STS", "%s", e.detail);
+	aws_parse(op, &ans, p->arena, &result);
+	if (!result.ok)
+		return provider_failed(p, "STS", "%s refused for %s: %s: %s",
+				       aws_op_name(op), r->role_arn, result.code,
+				       result.message);
+	return keys_of_answer(p, &result, ret);
+}
+
+enum provided provide_web_identity(struct provider *p, struct aws_keys *ret)
+{
+	struct assumed_role role = {
+		.role_arn = provider_setting(p, "AWS_ROLE_ARN"),
+		.session_name = provider_setting(p, "AWS_ROLE_SESSION_NAME"),
+		.token_file = provider_setting(p, "AWS_WEB_IDENTITY_TOKEN_FILE"),
+	};
+
+	if (!role.token_file) {
+		buf_adds(p->tried, "web identity: not set; ");
+		return PROVIDED_NONE;
+	}
+	if (!role.role_arn)
+		return provider_failed(p, "web identity", "AWS_ROLE_ARN is not set");
+	return assume_role(p, &role, NULL, ret);
+}
