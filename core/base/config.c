@@ -203,12 +203,14 @@ static void load_setting(struct load *l, const struct setting *s)
 	}
 }
 
+/* The row of a member. There is one for each: config.def made both. */
 static const struct setting *setting_of(size_t offset)
 {
-	for (size_t i = 0; i < N_SETTINGS; i++)
-		if (settings[i].offset == offset)
-			return &settings[i];
-	return NULL;
+	size_t i = 0;
+
+	while (i < N_SETTINGS - 1 && settings[i].offset != offset)
+		i++;
+	return &settings[i];
 }
 
 /* What one row cannot say alone. */

@@ -10,11 +10,14 @@
 #include "core/json/tree.h"
 
 /* A pattern that backtracks more than this is taken as not matching. */
-enum { MATCH_LIMIT = 100000 };
+enum { MATCH_LIMIT = 100000, MATCH_HEAP_KIB = 1024 };
 
 /* One check of one tree: where its violations gather. */
 struct check {
 	struct arena *arena;
+	/* PCRE2 takes 20 KiB a match: not from the unit's arena, where the
+	 * matches of a long list would add up to its cap. */
+	struct arena scratch;
 	struct violation *violations; /* LIMIT_VIOLATIONS of them, or NULL */
 	size_t n;                     /* all that were met, also those beyond the limit */
 };
@@ -78,7 +81,7 @@ static void refuse(struct check *c, const struct place *at, const struct field *
 		str_copy(v->expected, sizeof(v->expected), field_expected(c->arena, f));
 }
 
-/* PCRE2's memory comes from the arena and goes with it. */
+/* PCRE2's memory comes from the scratch arena and goes with it. */
 static void *pcre_alloc(size_t n, void *arena)
 {
 	return arena_alloc(arena, n);
@@ -90,14 +93,14 @@ static void pcre_release(void *p, void *arena)
 	(void)arena;
 }
 
-static bool matches(struct arena *a, const char *pattern, const char *z)
+static bool matches(struct check *c, const char *pattern, const char *z)
 {
 	pcre2_general_context *memory =
-		pcre2_general_context_create(pcre_alloc, pcre_release, a);
+		pcre2_general_context_create(pcre_alloc, pcre_release, &c->scratch);
 	pcre2_compile_context *compile = pcre2_compile_context_create(memory);
 	pcre2_match_context *match = pcre2_match_context_create(memory);
 	PCRE2_SIZE where;
-	int why;
+	int why, found;
 	pcre2_code *code = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
 					 PCRE2_UTF | PCRE2_ANCHORED | PCRE2_ENDANCHORED,
 					 &why, &where, compile);
@@ -109,8 +112,11 @@ static bool matches(struct arena *a, const char *pattern, const char *z)
 		abort();
 	}
 	pcre2_set_match_limit(match, MATCH_LIMIT);
-	return pcre2_match(code, (PCRE2_SPTR)z, strlen(z), 0, 0,
-			   pcre2_match_data_create_from_pattern(code, memory), match) > 0;
+	pcre2_set_heap_limit(match, MATCH_HEAP_KIB);
+	found = pcre2_match(code, (PCRE2_SPTR)z, strlen(z), 0, 0,
+			    pcre2_match_data_create_from_pattern(code, memory), match);
+	arena_reset(&c->scratch);
+	return found > 0;
 }
 
 static bool allowed(const char *const *one_of, const char *z)
@@ -139,7 +145,7 @@ static void check_words(struct check *c, const struct place *at, const struct fi
 
 	if (!allowed(f->one_of, z))
 		refuse(c, at, f, value, "is not one of the allowed values");
-	else if (f->pattern && !matches(c->arena, f->pattern, z))
+	else if (f->pattern && !matches(c, f->pattern, z))
 		refuse(c, at, f, value, "is not of the right form");
 }
 
@@ -329,5 +335,6 @@ bool field_validate(const struct field *fields, const json_t *tree, struct arena
 	struct check c = {.arena = a};
 
 	check_one(&c, &here, &root, tree);
+	arena_free(&c.scratch);
 	return c.n == 0 || report(&c, e);
 }

@@ -7,6 +7,20 @@
 
 #include "core/base/limits.h"
 
+static void *alloc_or_abort(size_t size)
+{
+	void *p = malloc(size);
+
+	if (!p)
+		abort();
+	return p;
+}
+
+void json_init(void)
+{
+	json_set_alloc_funcs(alloc_or_abort, free);
+}
+
 static void release(void *tree)
 {
 	json_decref(tree);

@@ -25,6 +25,12 @@
 #include "core/base/err.h"
 #include "core/base/str.h"
 
+/*
+ * Called once at the start of a program: from then on jansson, like the arena,
+ * aborts when there is no memory, instead of losing a member silently.
+ */
+void json_init(void);
+
 /* Registers the tree with the arena and returns it. NULL aborts (no memory). */
 json_t *json_own(struct arena *a, json_t *tree);
 
