@@ -74,9 +74,10 @@ static void fail_by_child(struct walk *w)
 		err_fix(e, "%s", json_str_at(why, "fix"));
 	err_because(e, w->claim.child_id, json_str_or(why, "code", ""),
 		    json_str_or(why, "detail", ""), "");
-	json_array_foreach(json_at(why, "causes"), i, cause) err_because(
-		e, json_str_at(cause, "source"), json_str_at(cause, "code"),
-		json_str_at(cause, "message"), json_str_at(cause, "request_id"));
+	json_array_foreach(json_at(why, "cause"), i, cause)
+		err_because(e, json_str_at(cause, "source"), json_str_at(cause, "code"),
+			    json_str_at(cause, "message"),
+			    json_str_at(cause, "request_id"));
 }
 
 /* Looked at rarely: the child's end and its questions wake us. */
