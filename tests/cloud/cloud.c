@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tests/cloud/core.h"
+#include "tests/cloud/iam.h"
 
 /* The cloud lives as long as a test or a server does: much more than a request. */
 enum { CLOUD_ARENA_MAX = 1 << 30 };
@@ -41,10 +42,9 @@ struct cloud *cloud_new(const struct cloud_options *o)
 	c->o.secret_key =
 		keep(c, o->secret_key, "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY");
 	c->o.caller_arn =
-		o->caller_arn
-			? arena_strdup(&c->arena, o->caller_arn)
-			: arena_printf(&c->arena, "arn:aws:iam::%s:user/operator",
-				       c->o.account);
+		o->caller_arn ? arena_strdup(&c->arena, o->caller_arn)
+			      : arena_printf(&c->arena, "arn:aws:iam::%s:user/operator",
+					     c->o.account);
 	c->o.kube_base_url = keep(c, o->kube_base_url, "https://127.0.0.1:0");
 	c->o.kube_ca_pem = keep(c, o->kube_ca_pem, "");
 	if (c->o.speed <= 0)
@@ -79,6 +79,11 @@ struct clock *cloud_clock(struct cloud *c)
 void cloud_set_auth_clock(struct cloud *c, struct clock *clock)
 {
 	c->auth_clock = clock;
+}
+
+struct clock *cloud_auth_clock(struct cloud *c)
+{
+	return c->auth_clock;
 }
 
 const struct cloud_options *cloud_opts(struct cloud *c)
@@ -182,4 +187,36 @@ json_t *cloud_seconds(int64_t wall_ms)
 	if (wall_ms % 1000 == 0)
 		return json_integer(wall_ms / 1000);
 	return json_real((double)wall_ms / 1000.0);
+}
+
+/* Tokens are opaque to clients: an offset, guarded against made-up ones. */
+static const char *page_token(struct arena *a, size_t at)
+{
+	return arena_printf(a, "%08zx%08zx", at, (at * 2654435761u) & 0xffffffffu);
+}
+
+json_t *cloud_page(struct cloud_call *call, json_t *all, const char *token, int64_t max,
+		   const char **ret_next)
+{
+	size_t n = json_array_size(all), at = 0;
+	json_t *page = json_new_list(call->arena);
+
+	*ret_next = NULL;
+	if (token && *token) {
+		char head[9] = {0};
+
+		if (strlen(token) != 16)
+			return NULL;
+		memcpy(head, token, 8);
+		at = strtoul(head, NULL, 16);
+		if (!streq(page_token(call->arena, at), token))
+			return NULL;
+	}
+	size_t end = max > 0 && at + (size_t)max < n ? at + (size_t)max : n;
+
+	for (size_t i = at; i < end; i++)
+		json_array_append(page, json_array_get(all, i));
+	if (end < n)
+		*ret_next = page_token(call->arena, end);
+	return page;
 }

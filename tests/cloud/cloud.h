@@ -32,12 +32,12 @@ struct cloud;
 
 struct cloud_options {
 	struct clock *clock;
-	uint64_t seed; /* of ids and seeded faults */
+	uint64_t seed;       /* of ids and seeded faults */
 	const char *account; /* "123456789012" */
-	const char *region; /* "us-west-2" */
-	const char *models; /* file of pruned API models made by tests/cloud/models */
+	const char *region;  /* "us-west-2" */
+	const char *models;  /* file of pruned API models made by tests/cloud/models */
 	const char *access_key, *secret_key; /* the root caller that SigV4 knows */
-	const char *caller_arn; /* of that caller */
+	const char *caller_arn;              /* of that caller */
 	int64_t list_lag_ms; /* how long lists and filters miss a new object */
 	int speed; /* life cycles run so many times faster; 1 = real durations */
 	/* Base URL under which Kubernetes API servers are reached:
@@ -55,8 +55,8 @@ const struct cloud_options *cloud_opts(struct cloud *c);
 
 struct cloud_request {
 	const char *method;
-	const char *host; /* Host header, with port */
-	const char *target; /* path and query as received */
+	const char *host;                 /* Host header, with port */
+	const char *target;               /* path and query as received */
 	const struct http_header *header; /* names in any case */
 	size_t n_headers;
 	const char *body;
@@ -80,8 +80,8 @@ struct cloud_response {
 };
 
 /* Advances life cycles, applies fault scripts, serves AWS and /k8s/… alike. */
-void cloud_handle(struct cloud *c, struct arena *a,
-		  const struct cloud_request *req, struct cloud_response *ret);
+void cloud_handle(struct cloud *c, struct arena *a, const struct cloud_request *req,
+		  struct cloud_response *ret);
 /* A transport that hands requests to cloud_handle in process. Lives as long
  * as the cloud. FATE_LOSE_ANSWER and FATE_HANG end NET_AMBIGUOUS. */
 struct transport *cloud_transport(struct cloud *c);
@@ -143,8 +143,8 @@ struct cloud_call {
 	struct cloud *cloud;
 	struct arena *arena; /* of this request */
 	const char *service; /* "eks" */
-	const char *op; /* "CreateCluster" */
-	const json_t *in; /* decoded and checked, model member names */
+	const char *op;      /* "CreateCluster" */
+	const json_t *in;    /* decoded and checked, model member names */
 	const char *caller_arn;
 	int64_t now_ms;
 	/* Set by cloud_fault(). */
@@ -173,16 +173,15 @@ struct cloud_op {
 };
 
 struct cloud_service {
-	const char *id; /* key in the models file */
+	const char *id;             /* key in the models file */
 	const struct cloud_op *ops; /* ended by a row without a name */
 	/* Moves life cycles on to `now`; may be NULL. */
 	void (*advance)(struct cloud *c, int64_t now_ms);
 };
 
 /* Registered in services.c. */
-extern const struct cloud_service cloud_sts, cloud_iam, cloud_ec2,
-	cloud_cloudformation, cloud_eks, cloud_sagemaker, cloud_s3,
-	cloud_service_quotas, cloud_logs;
+extern const struct cloud_service cloud_sts, cloud_iam, cloud_ec2, cloud_cloudformation,
+	cloud_eks, cloud_sagemaker, cloud_s3, cloud_service_quotas, cloud_logs;
 
 bool cloud_fault(struct cloud_call *c, const char *code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -196,8 +195,7 @@ void cloud_delete(struct cloud *c, const char *table, const char *id);
 /* Whether a list or filter shows it already (list_lag_ms after creation). */
 bool cloud_listed(struct cloud *c, const json_t *obj);
 /* Records a change of state in the ledger entry of the call. */
-void cloud_effect(struct cloud *c, const char *type, const char *id,
-		  const char *change);
+void cloud_effect(struct cloud *c, const char *type, const char *id, const char *change);
 
 /*
  * Who presented this EKS bearer token ("k8s-aws-v1.…"): the signature, the age
@@ -214,15 +212,23 @@ bool cloud_verify_eks_token_of(struct cloud *c, const char *cluster_name,
  */
 void cloud_set_auth_clock(struct cloud *c, struct clock *clock);
 
+/*
+ * One page of `all` (a new list; both are owned by the arena). token: NULL for
+ * the first page; max 0: no limit. *ret_next: NULL when it is the last one.
+ * NULL: the token is not one of ours; the caller has its own word for that.
+ */
+json_t *cloud_page(struct cloud_call *call, json_t *all, const char *token, int64_t max,
+		   const char **ret_next);
+
 /* "vpc-0123456789abcdef0" from ("vpc-", 17); deterministic by seed. */
 const char *cloud_id(struct cloud *c, struct arena *a, const char *prefix, int hex);
 /* Duration scaled by speed. */
 int64_t cloud_ms(struct cloud *c, int64_t real_ms);
 /* Calls another service's handler in process (CloudFormation does). The input
  * is checked by the model; the caller is `as`, or the present one if NULL. */
-bool cloud_invoke(struct cloud *c, struct arena *a, const char *service,
-		  const char *op, const json_t *in, const char *as,
-		  json_t **ret_out, const char **ret_code, const char **ret_message);
+bool cloud_invoke(struct cloud *c, struct arena *a, const char *service, const char *op,
+		  const json_t *in, const char *as, json_t **ret_out,
+		  const char **ret_code, const char **ret_message);
 
 /* Kubernetes (kube/): one API server per EKS cluster, made by the EKS service. */
 void cloud_kube_create(struct cloud *c, const char *cluster_name, const char *id);
@@ -237,7 +243,7 @@ void cloud_kube_remove(struct cloud *c, const char *cluster_name, const char *ap
 /* Moves jobs, pods, claims, releases on. */
 void cloud_kube_advance(struct cloud *c, int64_t now_ms);
 /* Called by the front for targets that begin with /k8s/. */
-void cloud_kube_handle(struct cloud *c, struct arena *a,
-		       const struct cloud_request *req, struct cloud_response *ret);
+void cloud_kube_handle(struct cloud *c, struct arena *a, const struct cloud_request *req,
+		       struct cloud_response *ret);
 
 #endif

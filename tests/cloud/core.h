@@ -31,6 +31,8 @@ struct cloud {
 	int n_open;
 	int64_t seq;
 	bool advancing;
+	/* Set by the server: moves the clock that the options gave. */
+	void (*move_clock)(struct clock *clock, int64_t ms);
 };
 
 /* --- services.c --- */
@@ -52,11 +54,11 @@ struct pairs {
 /* A request, taken apart once. */
 struct wire {
 	const struct cloud_request *req;
-	const char *path; /* as received */
-	const char *query; /* as received; "" */
+	const char *path;         /* as received */
+	const char *query;        /* as received; "" */
 	struct pairs query_pairs; /* decoded */
-	struct pairs form; /* decoded form of a query call, GET or POST */
-	const char *body; /* without aws-chunked framing */
+	struct pairs form;        /* decoded form of a query call, GET or POST */
+	const char *body;         /* without aws-chunked framing */
 	size_t body_len;
 	const char *rest_path; /* with the bucket of a virtual host in front */
 	/* Of the signature, once read. */
@@ -101,8 +103,11 @@ struct caller {
 	const char *access_key;
 };
 
-bool sigv4_verify(struct cloud *c, struct arena *a, struct wire *w, bool path_is_raw,
-		  struct caller *ret, struct refused *r);
+bool sigv4_verify(struct cloud *c, struct arena *a, struct wire *w, struct caller *ret,
+		  struct refused *r);
+/* A presigned URL that is good for life_ms whatever it says; 0: as it says. */
+bool sigv4_verify_for(struct cloud *c, struct arena *a, struct wire *w, int64_t life_ms,
+		      struct caller *ret, struct refused *r);
 /* The scope of the request, unverified; false when it has none. */
 bool sigv4_scope(struct arena *a, struct wire *w);
 
@@ -133,9 +138,9 @@ enum problem_kind {
 
 struct problem {
 	enum problem_kind kind;
-	const char *path; /* "instanceGroups.1.member.instanceCount" */
-	const char *member; /* the last step, as the model spells it */
-	const char *value; /* text, NULL when missing */
+	const char *path;       /* "instanceGroups.1.member.instanceCount" */
+	const char *member;     /* the last step, as the model spells it */
+	const char *value;      /* text, NULL when missing */
 	const char *constraint; /* "Member must not be null" */
 };
 

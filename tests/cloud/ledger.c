@@ -83,7 +83,7 @@ bool cloud_add_fault(struct cloud *c, const json_t *rule)
 	if (!json_is_object(rule) || !known_fault(json_str_at(rule, "fault")))
 		return false;
 	/* A misspelt member would match everything. */
-	json_object_foreach ((json_t *)(uintptr_t)rule, name, value) {
+	json_object_foreach((json_t *)(uintptr_t)rule, name, value) {
 		bool known = false;
 
 		for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++)
@@ -151,7 +151,7 @@ const json_t *cloud_take_fault(struct cloud *c, const char *service, const char 
 	size_t i;
 	json_t *rule;
 
-	json_array_foreach (c->faults, i, rule) {
+	json_array_foreach(c->faults, i, rule) {
 		if (!matches(rule, service, op, kube, mutating) || !active(c, rule))
 			continue;
 		if (!json_object_get(rule, "_until_ms"))

@@ -66,7 +66,7 @@ const char *model_service_of(const struct model *m, const char *signing_name)
 	const char *id;
 	json_t *service;
 
-	json_object_foreach (m->root, id, service)
+	json_object_foreach(m->root, id, service)
 		if (streq(model_signing_name(service), signing_name))
 			return id;
 	return NULL;
@@ -78,8 +78,8 @@ static enum protocol protocol_of(const char *name)
 		const char *name;
 		enum protocol protocol;
 	} row[] = {
-		{"json", PROTO_JSON},   {"rest-json", PROTO_REST_JSON},
-		{"query", PROTO_QUERY}, {"ec2", PROTO_EC2},
+		{"json", PROTO_JSON},         {"rest-json", PROTO_REST_JSON},
+		{"query", PROTO_QUERY},       {"ec2", PROTO_EC2},
 		{"rest-xml", PROTO_REST_XML},
 	};
 
@@ -127,12 +127,18 @@ enum shape_type model_type(const json_t *shape)
 		const char *name;
 		enum shape_type type;
 	} row[] = {
-		{"structure", SHAPE_STRUCTURE}, {"list", SHAPE_LIST},
-		{"map", SHAPE_MAP},             {"string", SHAPE_STRING},
-		{"character", SHAPE_STRING},    {"integer", SHAPE_INTEGER},
-		{"long", SHAPE_INTEGER},        {"float", SHAPE_FLOAT},
-		{"double", SHAPE_FLOAT},        {"boolean", SHAPE_BOOLEAN},
-		{"timestamp", SHAPE_TIMESTAMP}, {"blob", SHAPE_BLOB},
+		{"structure", SHAPE_STRUCTURE},
+		{"list", SHAPE_LIST},
+		{"map", SHAPE_MAP},
+		{"string", SHAPE_STRING},
+		{"character", SHAPE_STRING},
+		{"integer", SHAPE_INTEGER},
+		{"long", SHAPE_INTEGER},
+		{"float", SHAPE_FLOAT},
+		{"double", SHAPE_FLOAT},
+		{"boolean", SHAPE_BOOLEAN},
+		{"timestamp", SHAPE_TIMESTAMP},
+		{"blob", SHAPE_BLOB},
 	};
 	const char *type = model_str(shape, "type");
 
@@ -168,8 +174,8 @@ static struct pattern *pattern_get(struct model *m, const char *text)
 
 	p->text = arena_strdup(m->arena, text);
 	p->code = pcre2_compile((PCRE2_SPTR)p->text, PCRE2_ZERO_TERMINATED,
-				PCRE2_UTF | PCRE2_UCP | PCRE2_ALT_BSUX |
-					PCRE2_ANCHORED | PCRE2_ENDANCHORED,
+				PCRE2_UTF | PCRE2_UCP | PCRE2_ALT_BSUX | PCRE2_ANCHORED |
+					PCRE2_ENDANCHORED,
 				&code, &at, NULL);
 	if (p->code) {
 		arena_defer(m->arena, free_code, p->code);
@@ -199,7 +205,7 @@ const char *model_token_member(const struct model_op *op)
 	const char *name;
 	json_t *ref;
 
-	json_object_foreach (members, name, ref)
+	json_object_foreach(members, name, ref)
 		if (model_flag(ref, "idempotencyToken"))
 			return name;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)

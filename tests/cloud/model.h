@@ -24,7 +24,7 @@ enum shape_type {
 	SHAPE_MAP,
 	SHAPE_STRING,
 	SHAPE_INTEGER, /* and long */
-	SHAPE_FLOAT, /* and double */
+	SHAPE_FLOAT,   /* and double */
 	SHAPE_BOOLEAN,
 	SHAPE_TIMESTAMP,
 	SHAPE_BLOB
@@ -35,7 +35,7 @@ struct model;
 struct model_op {
 	struct model *model;
 	const char *service; /* "eks" */
-	const char *name; /* "CreateCluster" */
+	const char *name;    /* "CreateCluster" */
 	enum protocol protocol;
 	const json_t *metadata;
 	const json_t *shapes;
