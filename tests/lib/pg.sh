@@ -1,0 +1,70 @@
+#!/bin/bash
+# A private PostgreSQL for tests and the demo.
+#
+#   tests/lib/pg.sh start DIR   initdb when needed, start, wait; prints the socket
+#                               folder, for "host=DIR user=postgres dbname=…"
+#   tests/lib/pg.sh stop DIR    stop it; the data stay
+#   tests/lib/pg.sh url DIR DB  the connection string of a database
+#
+# Listens on a unix socket only. PG_FSYNC=on keeps what is committed through a
+# crash of the machine; off is for tests. PG_OPTIONS adds server options.
+# initdb refuses root, so that root runs it as the user postgres.
+set -euo pipefail
+
+what=${1:?start, stop or url}
+dir=$(realpath -m "${2:?folder}")
+bin=${PG_BIN:-$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -1)}
+[ -x "$bin/initdb" ] || {
+	echo "pg.sh: no PostgreSQL server here: make deps" >&2
+	exit 1
+}
+
+as_owner()
+{
+	if [ "$(id -u)" -eq 0 ]; then
+		runuser -u postgres -- "$@"
+	else
+		"$@"
+	fi
+}
+
+# Socket paths end at 107 bytes.
+[ ${#dir} -le 80 ] || {
+	echo "pg.sh: $dir is too long for a socket path" >&2
+	exit 1
+}
+
+case $what in
+start)
+	mkdir -p "$dir"
+	[ "$(id -u)" -ne 0 ] || chown postgres "$dir"
+	cd "$dir"
+	[ -f data/PG_VERSION ] ||
+		as_owner "$bin/initdb" -D "$dir/data" -U postgres -A trust -E UTF8 --locale=C -N \
+			>"$dir/initdb.log" 2>&1 || {
+		cat "$dir/initdb.log" >&2
+		exit 1
+	}
+	if ! as_owner "$bin/pg_ctl" -D "$dir/data" status >/dev/null 2>&1; then
+		as_owner "$bin/pg_ctl" -D "$dir/data" -l "$dir/log" -w -t 60 start -o "\
+			-c listen_addresses= -c unix_socket_directories=$dir \
+			-c fsync=${PG_FSYNC:-off} -c full_page_writes=${PG_FSYNC:-off} \
+			-c max_connections=200 -c shared_buffers=64MB ${PG_OPTIONS:-}" >/dev/null || {
+			tail -20 "$dir/log" >&2
+			exit 1
+		}
+	fi
+	echo "$dir"
+	;;
+stop)
+	cd "$dir" 2>/dev/null || exit 0
+	as_owner "$bin/pg_ctl" -D "$dir/data" -m "${PG_STOP:-fast}" -w stop >/dev/null 2>&1 || true
+	;;
+url)
+	echo "host=$dir user=${PG_USER:-postgres} dbname=${3:?database}"
+	;;
+*)
+	echo "pg.sh: $what: start, stop or url" >&2
+	exit 2
+	;;
+esac
