@@ -80,6 +80,7 @@ struct where {
 	const char *region;
 	const char *partition; /* "aws", "aws-cn", "aws-us-gov" */
 	const char *caller_arn; /* the role we run as */
+	const json_t *charts; /* the pinned charts of this installation; NULL: none */
 };
 
 struct step;
@@ -138,6 +139,12 @@ struct step {
 	bool (*spawn)(struct step_ctx *c, struct spawn *ret);
 	/* Where a retry of a failure at this step goes on; NULL: here. */
 	const char *retry_step;
+	/*
+	 * Called when the step has failed for good (not while an effect's outcome
+	 * is unknown): may record c->verdict.error and go on elsewhere, so that
+	 * one failure does not hide the rest. NULL: the operation fails.
+	 */
+	void (*on_fail)(struct step_ctx *c);
 	/* For functions that several rows share: what this row is about. */
 	const void *arg;
 };

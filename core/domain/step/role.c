@@ -150,6 +150,17 @@ bool role_attach_observe(struct step_ctx *c, struct exchange *x)
 			by_role_name(c));
 }
 
+/* A plan shows the row once: it names all that will be attached. */
+static const char *all_managed(const struct step_ctx *c)
+{
+	const struct role_spec *s = spec_of(c);
+	const char *list = s->managed[0];
+
+	for (size_t i = 1; i < ROLE_MANAGED_MAX && s->managed[i]; i++)
+		list = arena_printf(c->arena, "%s, %s", list, s->managed[i]);
+	return list;
+}
+
 /* One policy a claim: each has an effect of its own. */
 void role_attach_plan(struct step_ctx *c, struct exchange *x)
 {
@@ -169,7 +180,8 @@ void role_attach_plan(struct step_ctx *c, struct exchange *x)
 			     json_packf(c->arena, "{s:s, s:s}", "RoleName", role_of(c),
 					"PolicyArn", arn));
 		x->what = arena_printf(c->arena, "Attach %s to the role %s",
-				       s->managed[i], role_of(c));
+				       c->planning ? all_managed(c) : s->managed[i],
+				       role_of(c));
 		return;
 	}
 }

@@ -39,6 +39,10 @@ void role_absorb(struct step_ctx *c, const struct answer *a);
 void role_attach_absorb(struct step_ctx *c, const struct answer *a);
 
 #define ROLE_STEPS(prefix, in_phase, spec)                                      \
+	ROLE_STEPS_WITH(prefix, in_phase, spec, .on_fail = NULL)
+
+/* The last argument is one more member of each row, such as .on_fail = f. */
+#define ROLE_STEPS_WITH(prefix, in_phase, spec, member)                         \
 	{.name = prefix "_role",                                                \
 	 .phase = (in_phase),                                                   \
 	 .title = "Create the role for " prefix,                                \
@@ -47,7 +51,8 @@ void role_attach_absorb(struct step_ctx *c, const struct answer *a);
 	 .seen = read_seen,                                                     \
 	 .plan = role_create_plan,                                              \
 	 .absorb = role_create_absorb,                                          \
-	 .arg = (spec)},                                                        \
+	 .arg = (spec),                                                         \
+	 member},                                                               \
 		{.name = prefix "_role_policy",                                 \
 		 .phase = (in_phase),                                           \
 		 .title = "Put the policy of the role for " prefix,             \
@@ -56,13 +61,14 @@ void role_attach_absorb(struct step_ctx *c, const struct answer *a);
 		 .seen = read_seen,                                             \
 		 .plan = role_policy_plan,                                      \
 		 .absorb = role_absorb,                                         \
-		 .arg = (spec)},                                                \
+		 .arg = (spec),                                                 \
+		 member},                                                       \
 	{                                                                       \
 		.name = prefix "_role_managed", .phase = (in_phase),            \
 		.title = "Attach managed policies to the role for " prefix,     \
 		.effect = EFFECT_CONVERGENT, .observe = role_attach_observe,    \
 		.seen = read_seen, .plan = role_attach_plan,                    \
-		.absorb = role_attach_absorb, .arg = (spec)                     \
+		.absorb = role_attach_absorb, .arg = (spec), member             \
 	}
 
 #endif

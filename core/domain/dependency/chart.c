@@ -1,0 +1,176 @@
+/* Helm releases: observed from their Secrets, recovered when stuck. */
+#include "core/domain/cluster/eks_access.h"
+#include "core/domain/dependency/install.h"
+#include "core/domain/step/read.h"
+#include "core/json/tree.h"
+
+/* A pending release that is older than this has lost its helm (case DP-02). */
+static const int64_t PENDING_MAX_S = 10 * 60;
+
+static bool read_release(struct step_ctx *c, struct exchange *x, const struct component *k)
+{
+	return read_kube(c, x, "secrets",
+			 &(struct kube_request){
+				 .verb = KUBE_LIST,
+				 .api = "v1",
+				 .plural = "secrets",
+				 .ns = k->ns,
+				 .label_selector = arena_printf(c->arena, "owner=helm,name=%s",
+								k->release)});
+}
+
+bool chart_observe(struct step_ctx *c, struct exchange *x)
+{
+	const struct component *k = component_here(c);
+
+	return component_wanted(c, k) && read_release(c, x, k);
+}
+
+/* A helm that died left the record pending: nothing else clears it. */
+static void recover(struct step_ctx *c, struct exchange *x, const struct component *k,
+		    const char *status, int64_t revision)
+{
+	struct kube_target t;
+	struct helm_request r = {.release = k->release, .ns = k->ns};
+	bool first = streq(status, "pending-install") || streq(status, "uninstalling");
+
+	r.verb = first ? HELM_UNINSTALL : HELM_ROLLBACK;
+	eks_target(c, &t);
+	c->item = arena_printf(c->arena, "recover/%lld", (long long)revision);
+	exchange_helm(x, &t, &r);
+	x->what = arena_printf(c->arena, "Recover the release %s, stuck in %s", k->release,
+			       status);
+	step_event(c, "recovery",
+		   json_pack("{s:s, s:s, s:I}", "release", k->release, "status", status,
+			     "revision", (json_int_t)revision));
+}
+
+static void install(struct step_ctx *c, struct exchange *x, const struct component *k,
+		    const json_t *chart, int64_t revision)
+{
+	struct kube_target t;
+	struct helm_request r = {.verb = HELM_UPGRADE_INSTALL,
+				 .release = k->release,
+				 .ns = k->ns,
+				 .chart = json_str_at(chart, "chart"),
+				 .values = k->values ? k->values(c) : NULL};
+
+	eks_target(c, &t);
+	c->item = arena_printf(c->arena, "revision/%lld", (long long)revision + 1);
+	exchange_helm(x, &t, &r);
+	x->what = arena_printf(c->arena, "Install the chart %s %s as %s/%s", k->name,
+			       json_str_or(chart, "version", "?"), k->ns, k->release);
+}
+
+void chart_plan(struct step_ctx *c, struct exchange *x)
+{
+	const struct component *k = component_here(c);
+	const json_t *chart = component_chart(c->where, k);
+	const json_t *secrets = saw(c, "secrets");
+	int64_t revision = 0, modified_s = 0;
+	const char *status, *version;
+
+	if (!component_wanted(c, k))
+		return;
+	if (!chart) {
+		struct err *e = step_fail(c, ERR_CONFIG, "no chart is pinned for %s", k->title);
+		err_fix(e, "Set INSTANTSTART_CHARTS to a folder whose charts.json names %s.",
+			k->name);
+		return;
+	}
+	status = helm_release_status(secrets, &revision, &modified_s);
+	version = helm_release_chart_version(secrets, c->arena);
+	if (status && str_has_prefix(str_of(status), STR("pending-"))) {
+		if (c->now_ms / 1000 - modified_s < PENDING_MAX_S)
+			step_wait(c, 15, "the release %s, which is %s", k->release, status);
+		else
+			recover(c, x, k, status, revision);
+		return;
+	}
+	if (status && streq(status, "uninstalling")) {
+		recover(c, x, k, status, revision);
+		return;
+	}
+	if (status && streq(status, "deployed") &&
+	    streq(version, json_str_at(chart, "version"))) {
+		step_own(c, "helm:release", arena_printf(c->arena, "%s/%s", k->ns, k->release),
+			 NULL, "made");
+		return;
+	}
+	install(c, x, k, chart, revision);
+}
+
+void chart_absorb(struct step_ctx *c, const struct answer *a)
+{
+	const struct component *k = component_here(c);
+
+	if (!a->ok) {
+		struct err *e = step_fail(c, ERR_DEPENDENCY_FAILED,
+					  "helm could not install %s", k->title);
+		err_because(e, "helm", a->code, a->text ? a->text : a->message, NULL);
+		return;
+	}
+	if (str_starts(c->item ? c->item : "", "recover/")) {
+		step_goto(c, c->step->name);
+		return;
+	}
+	step_own(c, "helm:release", arena_printf(c->arena, "%s/%s", k->ns, k->release), NULL,
+		 "made");
+	step_advance(c);
+}
+
+bool chart_wait_observe(struct step_ctx *c, struct exchange *x)
+{
+	const struct component *k = component_here(c);
+	const char *selector;
+
+	if (!component_wanted(c, k))
+		return false;
+	selector = arena_printf(c->arena, "app.kubernetes.io/instance=%s", k->release);
+	return read_release(c, x, k) ||
+	       read_kube(c, x, "deployments",
+			 &(struct kube_request){.verb = KUBE_LIST,
+						.api = "apps/v1",
+						.plural = "deployments",
+						.ns = k->ns,
+						.label_selector = selector}) ||
+	       read_kube(c, x, "nodes",
+			 &(struct kube_request){
+				 .verb = KUBE_LIST, .api = "v1", .plural = "nodes"});
+}
+
+static const json_t *first_unready(const json_t *deployments)
+{
+	size_t i;
+	json_t *d;
+
+	json_array_foreach((json_t *)deployments, i, d)
+		if (json_int_or(d, "status.availableReplicas", 0) <
+		    json_int_or(d, "spec.replicas", 1))
+			return d;
+	return NULL;
+}
+
+void chart_wait_plan(struct step_ctx *c, struct exchange *x)
+{
+	const struct component *k = component_here(c);
+	const json_t *unready = first_unready(json_at(saw(c, "deployments"), "items"));
+	const char *version;
+
+	(void)x;
+	if (!component_wanted(c, k) || c->planning)
+		return;
+	version = helm_release_chart_version(saw(c, "secrets"), c->arena);
+	if (!unready) {
+		component_state(c, k, "ready", version);
+		return;
+	}
+	if (!any_node_ready(json_at(saw(c, "nodes"), "items"))) {
+		component_state(c, k, "waiting_for_nodes", version);
+		return;
+	}
+	step_wait(c, 10, "the deployment %s of %s (%lld of %lld replicas)",
+		  json_str_or(unready, "metadata.name", "?"), k->title,
+		  (long long)json_int_or(unready, "status.availableReplicas", 0),
+		  (long long)json_int_or(unready, "spec.replicas", 1));
+}

@@ -1,0 +1,42 @@
+/*
+ * component.h - what a HyperPod cluster needs inside its EKS cluster.
+ *
+ * One row a component; the order is the order of installation. Each is a phase
+ * of its own in reconcile_dependencies: its failure is recorded and hides
+ * neither the others nor itself.
+ */
+#ifndef INSTANTSTART_DOMAIN_DEPENDENCY_COMPONENT_H
+#define INSTANTSTART_DOMAIN_DEPENDENCY_COMPONENT_H
+
+#include "core/domain/step/role.h"
+#include "core/op/kind.h"
+
+enum component_via { COMPONENT_ADDON, COMPONENT_CHART };
+
+struct component {
+	const char *name; /* also the phase and the prefix of its rows */
+	const char *title;
+	enum component_via via;
+	const char *addon; /* EKS add-on name */
+	const char *release; /* Helm release */
+	const char *ns; /* of the release or the service account */
+	const char *service_account; /* with `role`: a pod identity is associated */
+	const struct role_spec *role;
+	const char *needs; /* another component's name, or NULL */
+	json_t *(*values)(struct step_ctx *c); /* chart values; NULL: none */
+};
+
+/* In the order of installation; NULL-ended. */
+const struct component *const *component_list(void);
+extern const struct component component_pod_identity, component_cert_manager,
+	component_s3_csi, component_fsx_csi, component_load_balancers,
+	component_kuberay, component_hyperpod;
+
+const struct component *component_find(const char *name);
+/* The chart pinned for the component: {chart, version, digest}; NULL: none. */
+const json_t *component_chart(const struct where *w, const struct component *k);
+
+/* Policies that the roles of CSI drivers and controllers need. */
+extern const struct role_spec role_s3_csi, role_fsx_csi, role_load_balancers;
+
+#endif

@@ -1,0 +1,37 @@
+/*
+ * install.h - the rows of one component in reconcile_dependencies.
+ *
+ * data.components.<name> = {state: ready | waiting_for_nodes | failed |
+ * skipped, version, error}.
+ */
+#ifndef INSTANTSTART_DOMAIN_DEPENDENCY_INSTALL_H
+#define INSTANTSTART_DOMAIN_DEPENDENCY_INSTALL_H
+
+#include "core/domain/dependency/component.h"
+
+/* Whether the component's rows have something to do: it is wanted, and what
+ * it needs has not failed. */
+bool component_wanted(const struct step_ctx *c, const struct component *k);
+/* The component of the present row, by its phase. */
+const struct component *component_here(const struct step_ctx *c);
+void component_state(struct step_ctx *c, const struct component *k,
+		     const char *state, const char *version);
+/* on_fail of every row: records, then goes on with the next component. */
+void component_failed(struct step_ctx *c);
+bool any_node_ready(const json_t *nodes);
+
+bool identity_observe(struct step_ctx *c, struct exchange *x);
+void identity_plan(struct step_ctx *c, struct exchange *x);
+void identity_absorb(struct step_ctx *c, const struct answer *a);
+bool addon_observe(struct step_ctx *c, struct exchange *x);
+void addon_plan(struct step_ctx *c, struct exchange *x);
+void addon_absorb(struct step_ctx *c, const struct answer *a);
+bool addon_wait_observe(struct step_ctx *c, struct exchange *x);
+void addon_wait_plan(struct step_ctx *c, struct exchange *x);
+bool chart_observe(struct step_ctx *c, struct exchange *x);
+void chart_plan(struct step_ctx *c, struct exchange *x);
+void chart_absorb(struct step_ctx *c, const struct answer *a);
+bool chart_wait_observe(struct step_ctx *c, struct exchange *x);
+void chart_wait_plan(struct step_ctx *c, struct exchange *x);
+
+#endif

@@ -1,0 +1,378 @@
+/*
+ * create_s3_storage.c - a bucket becomes a mounted, proven volume.
+ */
+#include "core/domain/cluster/eks_access.h"
+#include "core/domain/cluster/kinds.h"
+#include "core/domain/step/names.h"
+#include "core/domain/step/read.h"
+#include "core/domain/storage/storage.h"
+#include "core/json/tree.h"
+
+/* --- the bucket -------------------------------------------------------------- */
+
+static bool bucket_observe(struct step_ctx *c, struct exchange *x)
+{
+	return read_aws(c, x, "bucket", AWS_S3_HeadBucket,
+			json_packf(c->arena, "{s:s}", "Bucket", storage_bucket(c)));
+}
+
+static void bucket_plan(struct step_ctx *c, struct exchange *x)
+{
+	const char *bucket = storage_bucket(c);
+	struct err *e;
+
+	(void)x;
+	if (saw_ok(c, "bucket")) {
+		step_save_str(c, "bucket_region",
+			      json_str_or(saw(c, "bucket"), "BucketRegion", c->where->region));
+		return;
+	}
+	if (saw_missing(c, "bucket")) {
+		if (c->planning && streq(bucket, name_bucket(c)))
+			return; /* an earlier stage makes it */
+		e = step_fail(c, ERR_STORAGE_FAILED, "there is no bucket named %s", bucket);
+		err_field(e, "/bucket", bucket, "a bucket that exists");
+		err_fix(e, "Create it, or leave `bucket` out to use the shared one.");
+		return;
+	}
+	e = step_fail(c, ERR_STORAGE_FAILED, "the bucket %s is not open to us (%s)", bucket,
+		      saw_code(c, "bucket"));
+	err_field(e, "/bucket", bucket, "a bucket that our role may list");
+	e->retry = RETRY_HUMAN;
+}
+
+/* --- the driver's right to it --------------------------------------------------- */
+
+static json_t *policy_document(struct step_ctx *c)
+{
+	const char *arn =
+		arena_printf(c->arena, "arn:%s:s3:::%s", c->where->partition, storage_bucket(c));
+	const char *objects =
+		arena_printf(c->arena, "%s/%s*", arn, json_str_or(c->input, "prefix", ""));
+
+	if (json_bool_or(c->input, "read_only", false))
+		return json_packf(c->arena, "{s:s, s:[{s:s, s:s, s:s}, {s:s, s:[s], s:s}]}",
+				  "Version", "2012-10-17", "Statement", "Effect", "Allow",
+				  "Action", "s3:ListBucket", "Resource", arn, "Effect",
+				  "Allow", "Action", "s3:GetObject", "Resource", objects);
+	return json_packf(c->arena, "{s:s, s:[{s:s, s:s, s:s}, {s:s, s:[s,s,s,s], s:s}]}",
+			  "Version", "2012-10-17", "Statement", "Effect", "Allow", "Action",
+			  "s3:ListBucket", "Resource", arn, "Effect", "Allow", "Action",
+			  "s3:AbortMultipartUpload", "s3:DeleteObject", "s3:GetObject",
+			  "s3:PutObject", "Resource", objects);
+}
+
+static json_t *by_policy(struct step_ctx *c)
+{
+	return json_packf(c->arena, "{s:s, s:s}", "RoleName", name_role(c, ROLE_S3_CSI),
+			  "PolicyName", storage_policy(c));
+}
+
+static bool grant_observe(struct step_ctx *c, struct exchange *x)
+{
+	return read_aws(c, x, "role", AWS_IAM_GetRole,
+			json_packf(c->arena, "{s:s}", "RoleName", name_role(c, ROLE_S3_CSI))) ||
+	       (saw_ok(c, "role") &&
+		read_aws(c, x, "policy", AWS_IAM_GetRolePolicy, by_policy(c)));
+}
+
+static void grant_plan(struct step_ctx *c, struct exchange *x)
+{
+	const char *text = json_str_at(saw(c, "policy"), "PolicyDocument");
+	json_t *wanted = policy_document(c), *in;
+	struct err ignored;
+	const json_t *present = text ? json_parse(c->arena, str_of(text), &ignored) : NULL;
+
+	if (saw_missing(c, "role") && !c->planning) {
+		struct err *e = step_fail(c, ERR_STATE_CONFLICT,
+					  "the S3 CSI driver of %s has no role of ours",
+					  c->target);
+		err_fix(e, "Run reconcile_dependencies for %s first.", c->target);
+		return;
+	}
+	if (present && json_equal(present, wanted))
+		return;
+	in = by_policy(c);
+	json_put_str(in, "PolicyDocument", json_text(c->arena, wanted));
+	exchange_aws(x, AWS_IAM_PutRolePolicy, in);
+	x->what = arena_printf(c->arena, "Let the S3 CSI driver use the bucket %s",
+			       storage_bucket(c));
+}
+
+static void grant_absorb(struct step_ctx *c, const struct answer *a)
+{
+	if (!a->ok)
+		step_fail_answer(c, a, "the driver could not be given the bucket %s",
+				 storage_bucket(c));
+	else
+		step_advance(c);
+}
+
+/* --- Kubernetes objects ------------------------------------------------------------ */
+
+static void apply(struct step_ctx *c, struct exchange *x, const char *plural,
+		  const char *ns, const char *name, json_t *body, const char *what)
+{
+	struct kube_target t;
+	struct kube_request r = {.verb = KUBE_APPLY,
+				 .api = "v1",
+				 .plural = plural,
+				 .ns = ns,
+				 .name = name,
+				 .body = body};
+
+	eks_target(c, &t);
+	exchange_kube(x, &t, &r);
+	x->what = what;
+}
+
+static void apply_absorb(struct step_ctx *c, const struct answer *a)
+{
+	if (!a->ok)
+		step_fail_answer(c, a, "Kubernetes refused: %s", a->message);
+	else
+		step_advance(c);
+}
+
+static bool namespace_observe(struct step_ctx *c, struct exchange *x)
+{
+	return read_kube(c, x, "ns",
+			 &(struct kube_request){.verb = KUBE_GET,
+						.api = "v1",
+						.plural = "namespaces",
+						.name = storage_namespace(c)});
+}
+
+static void namespace_plan(struct step_ctx *c, struct exchange *x)
+{
+	if (saw_ok(c, "ns") || streq(storage_namespace(c), "default"))
+		return;
+	apply(c, x, "namespaces", NULL, storage_namespace(c), storage_namespace_object(c),
+	      arena_printf(c->arena, "Create the namespace %s", storage_namespace(c)));
+}
+
+static bool volume_observe(struct step_ctx *c, struct exchange *x)
+{
+	return read_kube(c, x, "volumes",
+			 &(struct kube_request){.verb = KUBE_LIST,
+						.api = "v1",
+						.plural = "persistentvolumes"});
+}
+
+/* Case ST-01: another volume with our handle would hang the pods of both. */
+static const char *handle_twin(const struct step_ctx *c, const json_t *volumes,
+			       const json_t *wanted)
+{
+	const char *handle = json_str_at(wanted, "spec.csi.volumeHandle");
+	size_t i;
+	json_t *v;
+
+	json_array_foreach((json_t *)volumes, i, v)
+		if (streq(json_str_or(v, "spec.csi.volumeHandle", ""), handle) &&
+		    !streq(json_str_or(v, "metadata.name", ""), storage_volume(c)))
+			return json_str_at(v, "metadata.name");
+	return NULL;
+}
+
+static const json_t *named(const json_t *items, const char *name)
+{
+	size_t i;
+	json_t *v;
+
+	json_array_foreach((json_t *)items, i, v)
+		if (streq(json_str_or(v, "metadata.name", ""), name))
+			return v;
+	return NULL;
+}
+
+static void volume_plan(struct step_ctx *c, struct exchange *x)
+{
+	const json_t *volumes = json_at(saw(c, "volumes"), "items");
+	const json_t *there = named(volumes, storage_volume(c));
+	json_t *wanted = storage_volume_object(c);
+	const char *twin = handle_twin(c, volumes, wanted);
+	struct err *e;
+
+	if (twin) {
+		step_fail(c, ERR_CONFLICT, "the volume %s has the handle we need", twin);
+		return;
+	}
+	if (there && !object_is_ours(there)) {
+		step_fail(c, ERR_FOREIGN_OBJECT, "a volume named %s exists and is not ours",
+			  storage_volume(c));
+		return;
+	}
+	if (there && !object_covers(json_at(there, "spec.csi"), json_at(wanted, "spec.csi"))) {
+		e = step_fail(c, ERR_STATE_CONFLICT,
+			      "the storage %s mounts the bucket %s; a volume's source cannot change",
+			      storage_name(c),
+			      json_str_or(there, "spec.csi.volumeAttributes.bucketName", "?"));
+		err_field(e, "/bucket", storage_bucket(c),
+			  json_str_at(there, "spec.csi.volumeAttributes.bucketName"));
+		err_fix(e, "Delete the storage first, or choose another name.");
+		return;
+	}
+	if (there && object_covers(there, wanted)) {
+		step_own(c, "kubernetes:persistentvolume", storage_volume(c), NULL, "made");
+		return;
+	}
+	step_own(c, "kubernetes:persistentvolume", storage_volume(c), NULL, "made");
+	apply(c, x, "persistentvolumes", NULL, storage_volume(c), wanted,
+	      arena_printf(c->arena, "Apply the volume %s for the bucket %s",
+			   storage_volume(c), storage_bucket(c)));
+}
+
+static bool claim_observe(struct step_ctx *c, struct exchange *x)
+{
+	return read_kube(c, x, "claim",
+			 &(struct kube_request){.verb = KUBE_GET,
+						.api = "v1",
+						.plural = "persistentvolumeclaims",
+						.ns = storage_namespace(c),
+						.name = storage_name(c)});
+}
+
+static void claim_plan(struct step_ctx *c, struct exchange *x)
+{
+	const json_t *there = saw(c, "claim");
+	json_t *wanted = storage_claim_object(c);
+
+	if (there && !object_is_ours(there)) {
+		step_fail(c, ERR_FOREIGN_OBJECT, "a claim named %s/%s exists and is not ours",
+			  storage_namespace(c), storage_name(c));
+		return;
+	}
+	step_own(c, "kubernetes:persistentvolumeclaim",
+		 arena_printf(c->arena, "%s/%s", storage_namespace(c), storage_name(c)), NULL,
+		 "made");
+	if (there && object_covers(there, wanted))
+		return;
+	apply(c, x, "persistentvolumeclaims", storage_namespace(c), storage_name(c), wanted,
+	      arena_printf(c->arena, "Apply the claim %s/%s", storage_namespace(c),
+			   storage_name(c)));
+}
+
+static void bound_plan(struct step_ctx *c, struct exchange *x)
+{
+	const char *phase = json_str_or(saw(c, "claim"), "status.phase", "Pending");
+
+	(void)x;
+	if (c->planning || streq(phase, "Bound"))
+		return;
+	if (streq(phase, "Lost"))
+		step_fail(c, ERR_STORAGE_FAILED, "the claim %s/%s has lost its volume",
+			  storage_namespace(c), storage_name(c));
+	else
+		step_wait(c, 3, "the claim %s/%s to be bound (%s)", storage_namespace(c),
+			  storage_name(c), phase);
+}
+
+/* --- done --------------------------------------------------------------------------- */
+
+static json_t *described(struct step_ctx *c, const char *status)
+{
+	return json_pack("{s:s, s:s, s:s, s:s, s:s*, s:s, s:s, s:b}", "name",
+			 storage_name(c), "type", "s3", "bucket", storage_bucket(c),
+			 "namespace", storage_namespace(c), "prefix",
+			 step_input(c, "prefix"), "volume", storage_volume(c), "status",
+			 status, "read_only", json_bool_or(c->input, "read_only", false));
+}
+
+static void finish_plan(struct step_ctx *c, struct exchange *x)
+{
+	(void)x;
+	if (c->planning)
+		return;
+	step_catalog(c, "storage",
+		     arena_printf(c->arena, "%s/%s", storage_namespace(c), storage_name(c)),
+		     json_deep_copy(c->input), described(c, "mounted"));
+	step_done(c, json_own(c->arena, described(c, "mounted")));
+}
+
+#define KUBE_STEP(row, words, f)                                                \
+	{                                                                       \
+		.name = (row), .phase = "mount", .title = (words),              \
+		.effect = EFFECT_CONVERGENT, .observe = f##_observe,            \
+		.seen = read_seen, .plan = f##_plan, .absorb = apply_absorb     \
+	}
+
+static const struct step steps[] = {
+	EKS_ACCESS_STEP,
+	{.name = "check_bucket",
+	 .phase = "check",
+	 .title = "Check the bucket",
+	 .effect = EFFECT_READ,
+	 .sees_errors = true,
+	 .observe = bucket_observe,
+	 .seen = read_seen,
+	 .plan = bucket_plan},
+	{.name = "grant_bucket",
+	 .phase = "access",
+	 .title = "Let the driver use the bucket",
+	 .effect = EFFECT_CONVERGENT,
+	 .observe = grant_observe,
+	 .seen = read_seen,
+	 .plan = grant_plan,
+	 .absorb = grant_absorb},
+	KUBE_STEP("apply_namespace", "Create the namespace", namespace),
+	KUBE_STEP("apply_volume", "Apply the volume", volume),
+	KUBE_STEP("apply_claim", "Apply the claim", claim),
+	{.name = "wait_bound",
+	 .phase = "mount",
+	 .title = "Wait until the claim is bound",
+	 .effect = EFFECT_READ,
+	 .observe = claim_observe,
+	 .seen = read_seen,
+	 .plan = bound_plan},
+	{.name = "probe",
+	 .phase = "proof",
+	 .title = "Start a job that writes, reads and removes an object",
+	 .effect = EFFECT_NAMED,
+	 .on_cancel = CANCEL_FINISH,
+	 .observe = probe_observe,
+	 .seen = read_seen,
+	 .plan = probe_plan,
+	 .absorb = probe_absorb},
+	{.name = "wait_probe",
+	 .phase = "proof",
+	 .title = "Wait for the job",
+	 .effect = EFFECT_READ,
+	 .deadline_s = 1200,
+	 .sees_errors = true,
+	 .observe = probe_wait_observe,
+	 .seen = read_seen,
+	 .plan = probe_wait_plan,
+	 .retry_step = "remove_failed_probe"},
+	{.name = "remove_probe",
+	 .phase = "proof",
+	 .title = "Remove the job",
+	 .effect = EFFECT_CONVERGENT,
+	 .observe = probe_remove_observe,
+	 .seen = read_seen,
+	 .plan = probe_remove_plan,
+	 .absorb = probe_remove_absorb},
+	{.name = "finish",
+	 .phase = "proof",
+	 .title = "Record the storage",
+	 .effect = EFFECT_READ,
+	 .plan = finish_plan},
+	/* Reached by a retry only: the failed job first, then all over. */
+	{.name = "remove_failed_probe",
+	 .phase = "proof",
+	 .title = "Remove the failed job",
+	 .effect = EFFECT_CONVERGENT,
+	 .observe = probe_remove_observe,
+	 .seen = read_seen,
+	 .plan = probe_remove_plan,
+	 .absorb = probe_remove_absorb,
+	 .arg = "check_bucket"},
+	{.name = NULL},
+};
+
+const struct kind kind_create_s3_storage = {
+	.name = "create_s3_storage",
+	.title = "Mount S3 storage",
+	.steps = steps,
+	.deadline_s = 2 * 3600,
+	.locks = lock_cluster,
+};

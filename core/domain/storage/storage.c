@@ -1,0 +1,194 @@
+#include "core/domain/storage/storage.h"
+
+#include <string.h>
+
+#include "core/domain/step/names.h"
+#include "core/json/tree.h"
+
+const char *storage_name(const struct step_ctx *c)
+{
+	return json_str_or(c->input, "name", "data");
+}
+
+const char *storage_namespace(const struct step_ctx *c)
+{
+	return json_str_or(c->input, "namespace", "default");
+}
+
+const char *storage_bucket(const struct step_ctx *c)
+{
+	const char *bucket = step_input(c, "bucket");
+
+	return bucket ? bucket : name_bucket(c);
+}
+
+const char *storage_volume(const struct step_ctx *c)
+{
+	return arena_printf(c->arena, "is-%s-%s-%s", c->target, storage_namespace(c),
+			    storage_name(c));
+}
+
+const char *storage_policy(const struct step_ctx *c)
+{
+	return arena_printf(c->arena, "storage-%s-%s", storage_namespace(c),
+			    storage_name(c));
+}
+
+const char *storage_probe(const struct step_ctx *c)
+{
+	return arena_printf(c->arena, "is-probe-%s", storage_name(c));
+}
+
+/*
+ * Unique in the cluster (case ST-01), and another one when the bucket or the
+ * prefix is another: the driver caches mounts by handle.
+ */
+static const char *volume_handle(const struct step_ctx *c)
+{
+	const char *digest = json_digest(
+		c->arena, json_packf(c->arena, "[s, s]", storage_bucket(c),
+				     json_str_or(c->input, "prefix", "")));
+
+	return arena_printf(c->arena, "%s-%.8s", storage_volume(c), digest);
+}
+
+static json_t *labels(const struct step_ctx *c)
+{
+	return json_pack("{s:s, s:s, s:s}", "app.kubernetes.io/managed-by", "instantstart",
+			 "instantstart/cluster", c->target, "instantstart/storage",
+			 storage_name(c));
+}
+
+static void option(json_t *list, const char *text)
+{
+	json_array_append_new(list, json_string(text));
+}
+
+/* Case ST-04: without these a pod can neither delete, overwrite nor read as
+ * another user. */
+static json_t *mount_options(struct step_ctx *c)
+{
+	json_t *list = json_array();
+	const char *prefix = step_input(c, "prefix");
+	int64_t uid = json_int_or(c->input, "uid", -1);
+	int64_t gid = json_int_or(c->input, "gid", -1);
+
+	option(list, "allow-other");
+	if (json_bool_or(c->input, "read_only", false)) {
+		option(list, "read-only");
+	} else {
+		option(list, "allow-delete");
+		option(list, "allow-overwrite");
+	}
+	option(list, arena_printf(c->arena, "region %s",
+				  json_str_or(c->data, "bucket_region", c->where->region)));
+	if (prefix)
+		option(list, arena_printf(c->arena, "prefix %s", prefix));
+	if (uid >= 0)
+		option(list, arena_printf(c->arena, "uid=%lld", (long long)uid));
+	if (gid >= 0)
+		option(list, arena_printf(c->arena, "gid=%lld", (long long)gid));
+	return list;
+}
+
+static json_t *access_modes(const struct step_ctx *c)
+{
+	return json_pack("[s]", json_bool_or(c->input, "read_only", false) ? "ReadOnlyMany"
+									   : "ReadWriteMany");
+}
+
+json_t *storage_volume_object(struct step_ctx *c)
+{
+	return json_packf(
+		c->arena,
+		"{s:s, s:s, s:{s:s, s:o}, s:{s:{s:s}, s:o, s:s, s:s, s:{s:s, s:s}, s:o,"
+		" s:{s:s, s:s, s:{s:s}}}}",
+		"apiVersion", "v1", "kind", "PersistentVolume", "metadata", "name",
+		storage_volume(c), "labels", labels(c), "spec", "capacity", "storage",
+		"1200Gi", "accessModes", access_modes(c), "storageClassName", "",
+		"persistentVolumeReclaimPolicy", "Retain", "claimRef", "namespace",
+		storage_namespace(c), "name", storage_name(c), "mountOptions",
+		mount_options(c), "csi", "driver", "s3.csi.aws.com", "volumeHandle",
+		volume_handle(c), "volumeAttributes", "bucketName", storage_bucket(c));
+}
+
+json_t *storage_claim_object(struct step_ctx *c)
+{
+	return json_packf(c->arena,
+			  "{s:s, s:s, s:{s:s, s:s, s:o}, s:{s:o, s:s, s:s, s:{s:{s:s}}}}",
+			  "apiVersion", "v1", "kind", "PersistentVolumeClaim", "metadata",
+			  "name", storage_name(c), "namespace", storage_namespace(c), "labels",
+			  labels(c), "spec", "accessModes", access_modes(c),
+			  "storageClassName", "", "volumeName", storage_volume(c),
+			  "resources", "requests", "storage", "1200Gi");
+}
+
+json_t *storage_namespace_object(struct step_ctx *c)
+{
+	return json_packf(c->arena, "{s:s, s:s, s:{s:s, s:{s:s}}}", "apiVersion", "v1", "kind",
+			  "Namespace", "metadata", "name", storage_namespace(c), "labels",
+			  "app.kubernetes.io/managed-by", "instantstart");
+}
+
+/* Writes, reads and removes one object; of a read-only mount, lists. */
+static const char *probe_script(const struct step_ctx *c)
+{
+	if (json_bool_or(c->input, "read_only", false))
+		return "set -e; ls /data >/dev/null; echo mount is readable";
+	return arena_printf(c->arena,
+			    "set -e; f=/data/.instantstart-probe-%s; echo %s >$f; "
+			    "test \"$(cat $f)\" = %s; rm $f; echo mount is sound",
+			    c->op_id, c->op_id, c->op_id);
+}
+
+json_t *storage_probe_object(struct step_ctx *c)
+{
+	json_t *container = json_pack(
+		"{s:s, s:s, s:[s,s,s], s:[{s:s, s:s}], s:{s:{s:s,s:s}, s:{s:s,s:s}}}", "name",
+		"probe", "image", c->cfg->kube_image, "command", "sh", "-c", probe_script(c),
+		"volumeMounts", "name", "data", "mountPath", "/data", "resources", "requests",
+		"cpu", "50m", "memory", "32Mi", "limits", "cpu", "200m", "memory", "64Mi");
+
+	return json_packf(
+		c->arena,
+		"{s:s, s:s, s:{s:s, s:s, s:o},"
+		" s:{s:i, s:i, s:{s:{s:o}, s:{s:s, s:[o], s:[{s:s, s:{s:s}}], s:[{s:s}]}}}}",
+		"apiVersion", "batch/v1", "kind", "Job", "metadata", "name", storage_probe(c),
+		"namespace", storage_namespace(c), "labels", labels(c), "spec", "backoffLimit",
+		2, "activeDeadlineSeconds", 600, "template", "metadata", "labels", labels(c),
+		"spec", "restartPolicy", "Never", "containers", container, "volumes", "name",
+		"data", "persistentVolumeClaim", "claimName", storage_name(c),
+		/* Nodes under a health check are tainted; the probe may run there. */
+		"tolerations", "operator", "Exists");
+}
+
+bool object_covers(const json_t *there, const json_t *wanted)
+{
+	const char *key;
+	json_t *value;
+	size_t i;
+
+	if (json_is_object(wanted)) {
+		json_object_foreach((json_t *)wanted, key, value)
+			if (!object_covers(json_object_get(there, key), value))
+				return false;
+		return json_is_object(there);
+	}
+	if (json_is_array(wanted)) {
+		if (json_array_size(there) != json_array_size(wanted))
+			return false;
+		json_array_foreach((json_t *)wanted, i, value)
+			if (!object_covers(json_array_get(there, i), value))
+				return false;
+		return true;
+	}
+	return json_equal(there, wanted);
+}
+
+bool object_is_ours(const json_t *object)
+{
+	const json_t *value = json_object_get(json_at(object, "metadata.labels"),
+					      "app.kubernetes.io/managed-by");
+
+	return streq(json_string_value(value), "instantstart");
+}

@@ -1,0 +1,41 @@
+/*
+ * storage.h - names and objects of an S3 storage, pure.
+ *
+ * A storage is a bucket (or a prefix of it) mounted by the Mountpoint CSI
+ * driver: one PersistentVolume and one claim, bound to each other by name.
+ * https://github.com/awslabs/mountpoint-s3-csi-driver/blob/main/docs/CONFIGURATION.md
+ */
+#ifndef INSTANTSTART_DOMAIN_STORAGE_STORAGE_H
+#define INSTANTSTART_DOMAIN_STORAGE_STORAGE_H
+
+#include "core/op/kind.h"
+
+const char *storage_name(const struct step_ctx *c); /* also the claim's name */
+const char *storage_namespace(const struct step_ctx *c);
+const char *storage_bucket(const struct step_ctx *c);
+const char *storage_volume(const struct step_ctx *c); /* the PV's name */
+const char *storage_policy(const struct step_ctx *c); /* inline policy's name */
+const char *storage_probe(const struct step_ctx *c); /* the Job's name */
+
+/* Complete desired objects; new trees of the arena. */
+json_t *storage_volume_object(struct step_ctx *c);
+json_t *storage_claim_object(struct step_ctx *c);
+json_t *storage_namespace_object(struct step_ctx *c);
+json_t *storage_probe_object(struct step_ctx *c);
+
+/* Whether the members of `wanted` are all in `there`, with equal values. */
+bool object_covers(const json_t *there, const json_t *wanted);
+/* app.kubernetes.io/managed-by=instantstart. */
+bool object_is_ours(const json_t *object);
+
+/* The rows that mount and prove; see probe.c. */
+bool probe_observe(struct step_ctx *c, struct exchange *x);
+void probe_plan(struct step_ctx *c, struct exchange *x);
+void probe_absorb(struct step_ctx *c, const struct answer *a);
+bool probe_wait_observe(struct step_ctx *c, struct exchange *x);
+void probe_wait_plan(struct step_ctx *c, struct exchange *x);
+bool probe_remove_observe(struct step_ctx *c, struct exchange *x);
+void probe_remove_plan(struct step_ctx *c, struct exchange *x);
+void probe_remove_absorb(struct step_ctx *c, const struct answer *a);
+
+#endif
