@@ -1,5 +1,7 @@
 #include "fcgi/face.h"
 
+#include <string.h>
+
 #include "core/domain/access/access.h"
 
 static enum face_outcome hand_on(struct http_res *res, const char *where)
@@ -21,6 +23,22 @@ static enum face_outcome park(const struct face_call *f, const struct reply *rep
 	return hand_on(res, "@park");
 }
 
+/* W3C trace context, version 00; anything else is left alone. */
+static const char *traceparent(const struct http_req *req)
+{
+	static const char shape[] =
+		"00-xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx-xxxxxxxxxxxxxxxx-xx";
+	const char *sent = http_header(req, "HTTP_TRACEPARENT");
+
+	if (!sent || strlen(sent) != sizeof(shape) - 1)
+		return NULL;
+	for (size_t i = 0; shape[i]; i++)
+		if (shape[i] == 'x' ? !strchr("0123456789abcdef", sent[i])
+				    : sent[i] != shape[i])
+			return NULL;
+	return sent;
+}
+
 static struct call call_of(const struct face_call *f, const json_t *all)
 {
 	const struct app *app = f->app;
@@ -36,7 +54,7 @@ static struct call call_of(const struct face_call *f, const json_t *all)
 		.cap = f->cap,
 		.who = &f->who->who,
 		.face = f->face,
-		.opt.traceparent = http_header(f->req, "HTTP_TRACEPARENT"),
+		.opt.traceparent = traceparent(f->req),
 		.raw = all,
 		.request_id = f->req->request_id,
 		.session = f->who->by_cookie ? http_cookie(f->req, ACCESS_COOKIE) : NULL,

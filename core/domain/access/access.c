@@ -46,6 +46,13 @@ static bool is_unknown(struct err *e)
 	return err_set(e, ERR_UNAUTHENTICATED, "Unknown, expired or used up");
 }
 
+static struct principal principal_of(const struct db_rows *rows)
+{
+	return (struct principal){.id = db_text(rows, 0, "principal"),
+				  .name = db_text(rows, 0, "name"),
+				  .role = role_from_name(db_text(rows, 0, "role"))};
+}
+
 bool access_find(struct db *db, struct arena *a, const char *secret,
 		 enum access_kind kind, struct principal *ret, struct err *e)
 {
@@ -59,14 +66,12 @@ bool access_find(struct db *db, struct arena *a, const char *secret,
 		return false;
 	if (rows.n == 0)
 		return is_unknown(e);
-	ret->id = db_text(&rows, 0, "principal");
-	ret->name = db_text(&rows, 0, "name");
-	ret->role = role_from_name(db_text(&rows, 0, "role"));
+	*ret = principal_of(&rows);
 	return true;
 }
 
 bool access_login(struct db *db, struct arena *a, struct rng *r, const char *code,
-		  const char **ret_session, struct err *e)
+		  struct principal *ret, const char **ret_session, struct err *e)
 {
 	const char *life = arena_printf(a, "%d", ACCESS_SESSION_S);
 	struct db_rows used, made;
@@ -77,9 +82,10 @@ bool access_login(struct db *db, struct arena *a, struct rng *r, const char *cod
 		return false;
 	if (used.n == 0)
 		return is_unknown(e);
+	*ret = principal_of(&used);
 	*ret_session = access_secret(r, ACCESS_SESSION, a);
 	return DB(db, a, &Q_session_create, &made, e, access_hash(*ret_session, a),
-		  db_text(&used, 0, "principal"), db_text(&used, 0, "role"), life);
+		  ret->id, role_name(ret->role), life);
 }
 
 bool access_new_login(struct db *db, struct arena *a, struct rng *r,

@@ -1,0 +1,144 @@
+#include "core/op/world.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/aws/credentials.h"
+#include "core/base/buf.h"
+#include "core/json/tree.h"
+#include "core/net/transport.h"
+#include "gen/queries.h"
+
+enum { CA_FILE_MAX = 1024 * 1024 };
+
+static bool read_file(const char *path, struct arena *a, const char **ret, struct err *e)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char chunk[4096];
+	struct buf b;
+	ssize_t n;
+
+	if (fd < 0)
+		return err_set(e, ERR_CONFIG, "INSTANTSTART_CA_FILE: %s: %s", path,
+			       strerror(errno));
+	buf_init(&b, a, CA_FILE_MAX);
+	while ((n = read(fd, chunk, sizeof(chunk))) > 0)
+		buf_add(&b, chunk, (size_t)n);
+	close(fd);
+	if (n < 0 || b.overflow)
+		return err_set(e, ERR_CONFIG, "INSTANTSTART_CA_FILE: %s cannot be read",
+			       path);
+	*ret = buf_cstr(&b);
+	return true;
+}
+
+static const char *region_of(const struct config *cfg)
+{
+	static const char *const names[] = {"AWS_REGION", "AWS_DEFAULT_REGION"};
+	const char *region = cfg->region;
+
+	for (size_t i = 0; (!region || !*region) && i < 2; i++)
+		region = config_from_env(NULL, names[i]);
+	return region && *region ? region : NULL;
+}
+
+bool world_init(struct world *w, struct arena *a, const struct config *cfg, struct db *db,
+		struct clock *clock, struct rng *rng, const struct log *log,
+		const struct kind *const *kinds, const char *worker, struct err *e)
+{
+	const char *ca = NULL, *region = region_of(cfg);
+	const char *tmp = config_from_env(NULL, "TMPDIR");
+	struct transport *net;
+
+	if (!region) {
+		err_set(e, ERR_CONFIG, "No region is configured");
+		return err_fix(e, "Set INSTANTSTART_REGION or AWS_REGION.");
+	}
+	if (cfg->ca_file && *cfg->ca_file && !read_file(cfg->ca_file, a, &ca, e))
+		return false;
+	net = net_curl_new(a, ca, e);
+	if (!net)
+		return false;
+	*w = (struct world){.where.region = region};
+	w->aws = (struct aws){
+		.net = net,
+		.credentials =
+			aws_credentials_new(a, net, clock, region, config_from_env, NULL),
+		.clock = clock,
+		.rng = rng,
+		.region = region,
+		.timeout_ms = cfg->call_timeout_ms,
+		.lookup = config_from_env,
+	};
+	kube_init(&w->kube, a, net, &w->aws, cfg->call_timeout_ms);
+	w->helm = (struct helm){.binary = cfg->helm,
+				.tmp_dir = tmp && *tmp ? tmp : "/tmp",
+				.timeout_ms = cfg->call_timeout_ms};
+	w->runner = (struct runner){.db = db,
+				    .aws = &w->aws,
+				    .kube = &w->kube,
+				    .helm = &w->helm,
+				    .cfg = cfg,
+				    .where = &w->where,
+				    .clock = clock,
+				    .rng = rng,
+				    .log = log,
+				    .kinds = kinds,
+				    .worker = worker};
+	return true;
+}
+
+static bool from_journal(struct world *w, struct arena *a, bool *ret_known, struct err *e)
+{
+	struct db_rows rows;
+
+	*ret_known = false;
+	if (!db_query(w->runner.db, a, &Q_installation_get, NULL, 0, &rows, e))
+		return false;
+	if (rows.n == 0)
+		return true;
+	if (!streq(db_text(&rows, 0, "region"), w->where.region)) {
+		err_set(e, ERR_CONFIG, "This database belongs to region %s, not %s",
+			db_text(&rows, 0, "region"), w->where.region);
+		return err_fix(e,
+			       "Use a database of its own for each account and region.");
+	}
+	w->where.account = arena_strdup(a, db_text(&rows, 0, "account"));
+	w->where.partition = arena_strdup(a, db_text(&rows, 0, "partition"));
+	w->where.caller_arn = arena_strdup(a, db_text(&rows, 0, "caller_arn"));
+	*ret_known = true;
+	return true;
+}
+
+/* "arn:aws-cn:sts::…": the word after the first colon. */
+static const char *partition_of(const char *arn, struct arena *a)
+{
+	struct str rest = str_of(arn);
+
+	str_cut(&rest, ':');
+	return str_dup(a, str_cut(&rest, ':'));
+}
+
+bool world_locate(struct world *w, struct arena *process, bool confirm, struct err *e)
+{
+	const int64_t until =
+		w->aws.clock->mono_ms(w->aws.clock) + w->runner.cfg->call_timeout_ms;
+	struct db_rows rows;
+	json_t *caller;
+	bool known;
+
+	if (!from_journal(w, process, &known, e))
+		return false;
+	if (known && !confirm)
+		return true;
+	if (!aws_read(&w->aws, AWS_STS_GetCallerIdentity, json_new_object(process), until,
+		      process, &caller, e))
+		return false;
+	w->where.account = json_str_or(caller, "Account", "");
+	w->where.caller_arn = json_str_or(caller, "Arn", "");
+	w->where.partition = partition_of(w->where.caller_arn, process);
+	return DB(w->runner.db, process, &Q_installation_put, &rows, e, w->where.account,
+		  w->where.region, w->where.partition, w->where.caller_arn);
+}

@@ -1,0 +1,42 @@
+/*
+ * world.h - everything a program needs to reach the outside, put together.
+ *
+ * Made once in each worker process, after the fork: it holds connections. The
+ * programs share it, so that faces plan with exactly what pollers act with.
+ */
+#ifndef INSTANTSTART_OP_WORLD_H
+#define INSTANTSTART_OP_WORLD_H
+
+#include <stdbool.h>
+
+#include "core/aws/aws.h"
+#include "core/kube/helm.h"
+#include "core/kube/kube.h"
+#include "core/op/runner.h"
+
+struct world {
+	struct where where;
+	struct aws aws;
+	struct kube kube;
+	struct helm helm;
+	struct runner runner;
+};
+
+/*
+ * a is the process's. Makes no connection yet. CONFIG when the region is not
+ * known or the file of further authorities cannot be read.
+ */
+bool world_init(struct world *w, struct arena *a, const struct config *cfg,
+		struct db *db, struct clock *clock, struct rng *rng,
+		const struct log *log, const struct kind *const *kinds,
+		const char *worker, struct err *e) __attribute__((warn_unused_result));
+
+/*
+ * Which account this is: as the journal knows it, else asked of STS and noted
+ * in the journal. With `confirm` STS is asked in any case. Fails when neither
+ * answers, and when the database belongs to another account or region.
+ */
+bool world_locate(struct world *w, struct arena *process, bool confirm, struct err *e)
+	__attribute__((warn_unused_result));
+
+#endif

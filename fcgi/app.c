@@ -1,0 +1,269 @@
+#include "fcgi/app.h"
+
+#include <string.h>
+
+#include "core/domain/access/access.h"
+#include "core/domain/access/audit.h"
+#include "core/json/tree.h"
+#include "fcgi/auth.h"
+#include "fcgi/documents.h"
+#include "fcgi/http.h"
+#include "fcgi/mcp.h"
+#include "fcgi/problem.h"
+#include "fcgi/rest.h"
+#include "gen/queries.h"
+
+/* Due work that nobody has taken for so long means: no poller is there. */
+enum { POLLER_SILENT_MS = 15000 };
+
+/* One request on its way; `face` and `who` are for the log and the counters. */
+struct visit {
+	struct app *app;
+	struct http_req req;
+	struct http_res res;
+	struct caller who;
+	enum metrics_face face;
+};
+
+static void refuse(struct visit *v, const struct err *e)
+{
+	problem_answer(e, &v->req, STR(""), &v->res);
+}
+
+static bool at(const struct http_req *req, size_t n, const char *a, const char *b,
+	       const char *c)
+{
+	return req->n_segments == n && (n < 1 || streq(req->segment[0], a)) &&
+	       (n < 2 || streq(req->segment[1], b)) &&
+	       (n < 3 || streq(req->segment[2], c));
+}
+
+/* Fixed addresses are read only. */
+static bool reads_only(struct visit *v)
+{
+	struct err e = {0};
+
+	if (streq(v->req.method, "GET") || streq(v->req.method, "HEAD"))
+		return true;
+	err_set(&e, ERR_METHOD_NOT_ALLOWED, "%s does not take %s", v->req.path,
+		v->req.method);
+	err_field(&e, "", v->req.method, "GET, HEAD");
+	refuse(v, &e);
+	return false;
+}
+
+/* --- the addresses that need no capability -------------------------------- */
+
+static void serve_health(struct visit *v)
+{
+	v->res.body = STR("{\"status\":\"ok\"}");
+}
+
+static void check(json_t *checks, const char *name, bool ok, const char *detail)
+{
+	json_object_set_new(
+		checks, name,
+		json_pack("{s:b,s:s*}", "ok", ok, "detail", ok ? NULL : detail));
+}
+
+static void serve_ready(struct visit *v)
+{
+	struct arena *a = v->req.arena;
+	json_t *checks = json_new_object(a);
+	struct db_rows rows;
+	struct err e = {0};
+	bool up, schema, poller = false;
+
+	up = db_query(v->app->db, a, &Q_journal_overdue, NULL, 0, &rows, &e);
+	check(checks, "database", up, e.detail);
+	if (up)
+		poller = db_int(&rows, 0, "ms") < POLLER_SILENT_MS;
+	schema = up && db_check_schema(v->app->db, a, &e);
+	check(checks, "schema", schema, e.detail);
+	check(checks, "poller", poller, "Operations are due and no poller takes them");
+	v->res.status = up && schema && poller ? 200 : 503;
+	v->res.body = str_of(
+		json_text(a, json_packf(a, "{s:s,s:O}", "status",
+					v->res.status == 200 ? "ready" : "not ready",
+					"checks", checks)));
+}
+
+static bool from_loopback(const struct http_req *req)
+{
+	const char *from = http_header(req, "REMOTE_ADDR");
+
+	return from && (str_starts(from, "127.") || streq(from, "::1"));
+}
+
+static void serve_metrics(struct visit *v)
+{
+	struct err e = {0};
+	struct buf out;
+
+	if (!from_loopback(&v->req) && !auth_caller(v->app->db, &v->req, &v->who, &e)) {
+		refuse(v, &e);
+		return;
+	}
+	buf_init(&out, v->req.arena, 1 << 20);
+	metrics_text(v->app->metrics, v->app->db, v->req.arena, &out);
+	v->res.type = "text/plain; version=0.0.4; charset=utf-8";
+	v->res.body = buf_str(&out);
+}
+
+/* The one-time link: a session for the code, then on to the console. */
+static void serve_login(struct visit *v)
+{
+	const char *code = http_query(&v->req, "code"), *session;
+	struct audit_entry entry = {.face = face_name(FACE_CONSOLE),
+				    .capability = "login",
+				    .outcome = "done",
+				    .request_id = v->req.request_id};
+	struct arena *a = v->req.arena;
+	struct err e = {0}, audit = {0};
+	bool ok;
+
+	/* Only a real visit uses the code up. */
+	if (streq(v->req.method, "HEAD"))
+		return;
+	ok = access_login(v->app->db, a, v->app->rng, code ? code : "", &v->who.who,
+			  &session, &e);
+	entry.principal = v->who.who.id;
+	if (!ok) {
+		entry.outcome = "refused";
+		entry.code = errc_info(e.code)->slug;
+		entry.detail = e.detail;
+	}
+	if (!audit_add(v->app->db, a, &entry, &audit) && ok) {
+		ok = false;
+		e = audit;
+	}
+	if (!ok) {
+		if (e.code == ERR_UNAUTHENTICATED)
+			err_fix(&e,
+				"A link is good for one visit within an hour: "
+				"instantstart-fcgi --new-login-link on the host makes "
+				"a new one.");
+		refuse(v, &e);
+		return;
+	}
+	v->res.status = 303;
+	http_res_header(&v->res, "Location", "/");
+	http_res_header(&v->res, "Cache-Control", "no-store");
+	http_res_header(&v->res, "Referrer-Policy", "no-referrer");
+	http_res_header(&v->res, "Set-Cookie",
+			arena_printf(a,
+				     ACCESS_COOKIE "=%s; Path=/; Max-Age=%d; HttpOnly; "
+						   "SameSite=Strict%s",
+				     session, ACCESS_SESSION_S,
+				     http_header(&v->req, "HTTPS") ? "; Secure" : ""));
+}
+
+static void serve_openapi(struct visit *v)
+{
+	const struct documents *docs = v->app->docs;
+	const char *etag = arena_printf(v->req.arena, "\"%s\"", docs->openapi_etag);
+
+	http_res_header(&v->res, "ETag", etag);
+	http_res_header(&v->res, "Cache-Control", "no-cache");
+	if (streq(http_header(&v->req, "HTTP_IF_NONE_MATCH"), etag))
+		v->res.status = 304;
+	else
+		v->res.body = docs->openapi;
+}
+
+static void serve_problems(struct visit *v, const char *slug)
+{
+	struct err e = {0};
+
+	if (!problem_explain(slug, v->req.arena, &v->res.body, &e))
+		refuse(v, &e);
+}
+
+/* true: it was one of them. */
+static bool serve_open(struct visit *v)
+{
+	const struct http_req *req = &v->req;
+	const bool problem = req->n_segments == 4 && streq(req->segment[0], "api") &&
+			     streq(req->segment[1], "v1") &&
+			     streq(req->segment[2], "problems");
+	void (*serve)(struct visit *) = NULL;
+
+	if (at(req, 1, "healthz", NULL, NULL))
+		serve = serve_health;
+	else if (at(req, 1, "readyz", NULL, NULL))
+		serve = serve_ready;
+	else if (at(req, 1, "metrics", NULL, NULL))
+		serve = serve_metrics;
+	else if (at(req, 1, "login", NULL, NULL))
+		serve = serve_login;
+	else if (at(req, 3, "api", "v1", "openapi.json"))
+		serve = serve_openapi;
+	else if (!problem && !at(req, 3, "api", "v1", "problems"))
+		return false;
+	if (!reads_only(v))
+		return true;
+	if (serve)
+		serve(v);
+	else
+		serve_problems(v, problem ? req->segment[3] : NULL);
+	return true;
+}
+
+/* --- one request ----------------------------------------------------------- */
+
+static void serve(struct visit *v)
+{
+	struct app *app = v->app;
+	struct err e = {0};
+	const bool probe = at(&v->req, 1, "healthz", NULL, NULL) ||
+			   at(&v->req, 1, "readyz", NULL, NULL);
+
+	/* Probes come with whatever Host their caller has. */
+	if (!probe && !auth_check_host(app->cfg, &v->req, &e)) {
+		refuse(v, &e);
+		return;
+	}
+	if (serve_open(v))
+		return;
+	v->face = at(&v->req, 1, "mcp", NULL, NULL) ? METRICS_MCP : METRICS_REST;
+	if (!auth_caller(app->db, &v->req, &v->who, &e)) {
+		refuse(v, &e);
+		return;
+	}
+	if (v->who.by_cookie)
+		v->face = METRICS_CONSOLE;
+	if (!at(&v->req, 1, "mcp", NULL, NULL))
+		rest_serve(app, &v->req, &v->who, &v->res);
+	else if (!auth_check_csrf(&v->who, &v->req, &e))
+		refuse(v, &e);
+	else
+		mcp_serve(app, &v->req, &v->who, &v->res);
+}
+
+static void account(const struct visit *v, int64_t began_us)
+{
+	static const char *const faces[] = {"rest", "mcp", "console", "other"};
+	const int64_t us = v->app->clock->mono_ms(v->app->clock) * 1000 - began_us;
+
+	metrics_request(v->app->metrics, v->face, v->res.status, us);
+	if (v->app->log)
+		log_info(v->app->log, "request", LOG_S("request", v->req.request_id),
+			 LOG_S("face", faces[v->face]), LOG_S("method", v->req.method),
+			 LOG_S("path", v->req.path), LOG_N("status", v->res.status),
+			 LOG_S("who", v->who.who.id), LOG_N("ms", us / 1000));
+}
+
+void app_serve(struct app *app, struct arena *a, struct conn *c)
+{
+	const int64_t began_us = app->clock->mono_ms(app->clock) * 1000;
+	struct visit v = {.app = app, .face = METRICS_OTHER};
+	struct err e = {0};
+
+	http_res_init(&v.res, a);
+	if (http_read(c, a, &v.req, &e))
+		serve(&v);
+	else
+		refuse(&v, &e);
+	http_send(&v.req, &v.res);
+	account(&v, began_us);
+}

@@ -1,0 +1,209 @@
+/* The OpenAPI 3.1 document of the capability table. */
+#include <string.h>
+
+#include "core/domain/operation/operation.h"
+#include "core/json/tree.h"
+#include "fcgi/documents.h"
+
+#define REF(name) json_pack("{s:s}", "$ref", "#/components/schemas/" name)
+
+static bool has_body(const struct capability *cap)
+{
+	return streq(cap->method, "POST") || streq(cap->method, "PUT") ||
+	       streq(cap->method, "PATCH");
+}
+
+static bool in_query(const struct capability *cap, const struct field *f)
+{
+	return !(f->flags & FIELD_PATH) && (!has_body(cap) || f->flags & FIELD_QUERY);
+}
+
+/* The schema of one member, as field_schema() gives it inside its object. */
+static json_t *schema_of(const struct field *f, struct arena *a)
+{
+	struct field one[2] = {*f, {.name = NULL}};
+
+	return json_object_get(json_object_get(field_schema(one, a), "properties"),
+			       f->name);
+}
+
+static void add_parameter(json_t *list, const struct field *f, const char *in,
+			  const char *name, struct arena *a)
+{
+	const bool path = streq(in, "path");
+
+	json_push(list,
+		  json_pack("{s:s,s:s,s:b,s:s,s:O}", "name", name, "in", in, "required",
+			    path || f->flags & FIELD_REQUIRED, "description",
+			    f->doc ? f->doc : "", "schema", schema_of(f, a)));
+}
+
+static json_t *parameters(const struct capability *cap, struct arena *a)
+{
+	json_t *list = json_array();
+
+	for (const struct field *f = cap->in; f && f->name; f++) {
+		if (f->flags & FIELD_PATH)
+			add_parameter(list, f, "path", f->name, a);
+		else if (in_query(cap, f))
+			add_parameter(list, f, "query",
+				      cap->flags & CAP_WAITS &&
+						      streq(f->name, "wait_seconds")
+					      ? "wait"
+					      : f->name,
+				      a);
+	}
+	for (const struct field *f = capability_options(cap); f->name; f++) {
+		if (f->flags & FIELD_QUERY)
+			add_parameter(list, f, "query", f->name, a);
+		else
+			add_parameter(list, f, "header", "Idempotency-Key", a);
+	}
+	return list;
+}
+
+static json_t *body(const struct capability *cap, struct arena *a)
+{
+	size_t n = 0, kept = 0;
+	bool required = false;
+	struct field *fields;
+
+	while (cap->in && cap->in[n].name)
+		n++;
+	fields = arena_array(a, struct field, n + 1);
+	for (size_t i = 0; i < n; i++) {
+		if (cap->in[i].flags & FIELD_PATH || in_query(cap, &cap->in[i]))
+			continue;
+		required |= cap->in[i].flags & FIELD_REQUIRED;
+		fields[kept++] = cap->in[i];
+	}
+	if (kept == 0)
+		return NULL;
+	return json_pack("{s:b,s:{s:{s:O}}}", "required", required, "content",
+			 "application/json", "schema", field_schema(fields, a));
+}
+
+static json_t *response(const char *what, json_t *schema)
+{
+	return json_pack("{s:s,s:{s:{s:o}}}", "description", what, "content",
+			 "application/json", "schema", schema);
+}
+
+static json_t *responses(const struct capability *cap, struct arena *a)
+{
+	const bool accepted = cap->out == operation_out && capability_mutates(cap);
+	json_t *all = json_object();
+	json_t *own = cap->out == operation_out
+			      ? REF("Operation")
+			      : json_incref(capability_output_schema(cap, a));
+
+	if (accepted) {
+		json_object_set_new(all, "202",
+				    response("Accepted: the operation.", own));
+		json_object_set_new(all, "200",
+				    response("With dry_run=plan.", REF("Plan")));
+	} else {
+		json_object_set_new(all, "200", response("The answer.", own));
+	}
+	json_object_set_new(all, "default",
+			    json_pack("{s:s,s:{s:{s:o}}}", "description",
+				      "What was wrong, and what to do.", "content",
+				      "application/problem+json", "schema",
+				      REF("Problem")));
+	return all;
+}
+
+static json_t *operation(const struct capability *cap, struct arena *a)
+{
+	json_t *content = has_body(cap) ? body(cap, a) : NULL;
+	struct str rest = str_of(cap->path + 1);
+	const struct str tag = str_cut(&rest, '/');
+
+	return json_pack("{s:s,s:s,s:s,s:[s%],s:s,s:s,s:o,s:o*,s:o}", "operationId",
+			 cap->name, "summary", cap->title, "description", cap->doc,
+			 "tags", tag.p, tag.n, "x-effect", cap_effect_name(cap->effect),
+			 "x-role", role_name(cap->role), "parameters", parameters(cap, a),
+			 "requestBody", content, "responses", responses(cap, a));
+}
+
+static json_t *paths(const struct capability *const *table, struct arena *a)
+{
+	json_t *all = json_object();
+
+	for (; *table; table++) {
+		char method[8] = "";
+		json_t *path = json_object_get(all, (*table)->path);
+
+		if (!path) {
+			path = json_object();
+			json_object_set_new(all, (*table)->path, path);
+		}
+		for (size_t i = 0; (*table)->method[i] && i < sizeof(method) - 1; i++)
+			method[i] = (char)((*table)->method[i] | 0x20);
+		json_object_set_new(path, method, operation(*table, a));
+	}
+	return all;
+}
+
+static const char *const retry_words[] = {"never",         "backoff", "same-key",
+					  "observe-first", "human",   NULL};
+
+static const struct field cause_out[] = {
+	OUT("source", FIELD_STR, .doc = "Who said it."),
+	OUT("code", FIELD_STR, .doc = "Their code."),
+	OUT("message", FIELD_STR, .doc = "Their words."),
+	OUT("request_id", FIELD_STR, .doc = "Their request id."), FIELD_END};
+
+static const struct field violation_out[] = {
+	OUT("field", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "JSON pointer."),
+	OUT("detail", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "What is wrong."),
+	OUT("seen", FIELD_STR, .doc = "The value."),
+	OUT("expected", FIELD_STR, .doc = "What would work."), FIELD_END};
+
+static const struct field problem_out[] = {
+	OUT("type", FIELD_STR, .flags = FIELD_REQUIRED,
+	    .doc = "Address that explains it."),
+	OUT("title", FIELD_STR, .flags = FIELD_REQUIRED,
+	    .doc = "What kind of problem it is."),
+	OUT("status", FIELD_INT, .flags = FIELD_REQUIRED, .doc = "HTTP status."),
+	OUT("detail", FIELD_STR, .flags = FIELD_REQUIRED,
+	    .doc = "What happened this time."),
+	OUT("instance", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Names this answer."),
+	OUT("code", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "The type's last part."),
+	OUT("field", FIELD_STR, .doc = "JSON pointer to what was wrong."),
+	OUT("seen", FIELD_STR, .doc = "The value."),
+	OUT("expected", FIELD_STR, .doc = "What would work."),
+	OUT("fix", FIELD_STR, .doc = "What to do."),
+	OUT("retry", FIELD_STR, .flags = FIELD_REQUIRED, .one_of = retry_words,
+	    .doc = "Whether repeating is safe."),
+	{.name = "cause",
+	 .type = FIELD_OBJECT,
+	 .flags = FIELD_MANY,
+	 .fields = cause_out,
+	 .doc = "What others said, nearest first."},
+	{.name = "errors",
+	 .type = FIELD_OBJECT,
+	 .flags = FIELD_MANY,
+	 .fields = violation_out,
+	 .doc = "Every violation."},
+	OUT("plan", FIELD_ANY, .doc = "The plan as it would be now."),
+	FIELD_END};
+
+struct str openapi_text(const struct capability *const *table, struct arena *a)
+{
+	json_t *doc = json_packf(
+		a,
+		"{s:s,s:{s:s,s:s,s:s,s:{s:s,s:s}},s:[{s:s}],s:[{s:[]}],s:o,s:{s:{s:{s:s,s:s}},"
+		"s:{s:O,s:O,s:O}}}",
+		"openapi", "3.1.0", "info", "title", "InstantStart", "version",
+		INSTANTSTART_VERSION, "description",
+		"SageMaker HyperPod on EKS. A change answers 202 with an operation; "
+		"GET /operations/{id}?wait=25 tells when it has ended.",
+		"license", "name", "Apache-2.0", "identifier", "Apache-2.0", "servers",
+		"url", "/api/v1", "security", "token", "paths", paths(table, a),
+		"components", "securitySchemes", "token", "type", "http", "scheme",
+		"bearer", "schemas", "Operation", field_schema(operation_out, a), "Plan",
+		field_schema(plan_out, a), "Problem", field_schema(problem_out, a));
+
+	return str_of(json_text(a, doc));
+}
