@@ -97,7 +97,7 @@ static void copy(char *dst, size_t size, const char *src)
 	make_utf8(dst);
 }
 
-bool err_set(struct err *e, enum errc code, const char *fmt, ...)
+bool(err_set)(struct err *e, enum errc code, const char *fmt, ...)
 {
 	va_list ap;
 	struct err fresh = {.code = code};
@@ -115,7 +115,8 @@ void err_clear(struct err *e)
 	*e = (struct err){.code = ERR_NONE};
 }
 
-bool err_field(struct err *e, const char *pointer, const char *seen, const char *expected)
+bool(err_field)(struct err *e, const char *pointer, const char *seen,
+		const char *expected)
 {
 	copy(e->field, sizeof(e->field), pointer);
 	copy(e->seen, sizeof(e->seen), seen);
@@ -123,7 +124,7 @@ bool err_field(struct err *e, const char *pointer, const char *seen, const char 
 	return false;
 }
 
-bool err_fix(struct err *e, const char *fmt, ...)
+bool(err_fix)(struct err *e, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -133,8 +134,8 @@ bool err_fix(struct err *e, const char *fmt, ...)
 	return false;
 }
 
-bool err_because(struct err *e, const char *source, const char *code, const char *message,
-		 const char *request_id)
+bool(err_because)(struct err *e, const char *source, const char *code,
+		  const char *message, const char *request_id)
 {
 	struct err_cause *c;
 

@@ -93,4 +93,17 @@ bool err_fix(struct err *e, const char *fmt, ...) __attribute__((format(printf, 
 bool err_because(struct err *e, const char *source, const char *code, const char *message,
 		 const char *request_id);
 
+/*
+ * All of these return false, and here the compiler and the analysers can see
+ * it: what a caller does with `return err_set(…)` is then followed as it runs.
+ */
+static inline bool err_false_(void)
+{
+	return false;
+}
+#define err_set(...)     ((void)(err_set)(__VA_ARGS__), err_false_())
+#define err_field(...)   ((void)(err_field)(__VA_ARGS__), err_false_())
+#define err_fix(...)     ((void)(err_fix)(__VA_ARGS__), err_false_())
+#define err_because(...) ((void)(err_because)(__VA_ARGS__), err_false_())
+
 #endif
