@@ -82,21 +82,34 @@ json_t *field_from_text(const struct field *f, const char *text)
 	return list;
 }
 
+static void mask_members(const struct field *fields, json_t *tree);
+
+static void mask_member(const struct field *f, json_t *tree, json_t *value)
+{
+	if (f->flags & FIELD_SECRET) {
+		json_object_set_new(tree, f->name, json_string("(secret)"));
+	} else if (f->fields && json_is_array(value)) {
+		for (size_t i = 0; i < json_array_size(value); i++)
+			mask_members(f->fields, json_array_get(value, i));
+	} else if (f->fields) {
+		mask_members(f->fields, value);
+	}
+}
+
 static void mask_members(const struct field *fields, json_t *tree)
 {
-	for (const struct field *f = fields; f->name; f++) {
-		json_t *value = json_object_get(tree, f->name);
+	const char *name;
+	json_t *value;
 
-		if (!value)
-			continue;
-		if (f->flags & FIELD_SECRET) {
-			json_object_set_new(tree, f->name, json_string("(secret)"));
-		} else if (f->fields && json_is_array(value)) {
-			for (size_t i = 0; i < json_array_size(value); i++)
-				mask_members(f->fields, json_array_get(value, i));
-		} else if (f->fields) {
-			mask_members(f->fields, value);
-		}
+	/* Replacing the value of a member that exists keeps the walk valid. */
+	json_object_foreach(tree, name, value) {
+		const struct field *f = field_find(fields, name);
+
+		/* A misspelt name may hold what should have been a secret. */
+		if (f)
+			mask_member(f, tree, value);
+		else
+			json_object_set_new(tree, name, json_string("(unknown)"));
 	}
 }
 

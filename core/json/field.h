@@ -141,7 +141,10 @@ json_t *field_from_text(const struct field *f, const char *text);
 /* The decoded, defaulted struct as a canonical tree: input of digests. */
 json_t *field_encode(const struct field *fields, const void *in, struct arena *a);
 
-/* A copy of `in` in which the members flagged FIELD_SECRET read "(secret)". */
+/*
+ * A copy of `in`, an input, in which the members flagged FIELD_SECRET read
+ * "(secret)", and those that no row names "(unknown)".
+ */
 json_t *field_mask(const struct field *fields, const json_t *in, struct arena *a);
 
 /* JSON Schema 2020-12 of an object; closed for inputs, FIELD_OPEN for outputs. */

@@ -261,6 +261,8 @@ Test(field, encode_is_canonical_and_mask_hides)
 	cr_expect_str_eq(json_text(&a, field_mask(fields, in, &a)),
 			 "{\"name\":\"a\",\"password\":\"(secret)\"}");
 	cr_expect_str_eq(json_str_at(in, "password"), "hunter2", "the input is kept");
+	json_put_str(in, "pasword", "hunter2");
+	cr_expect_null(strstr(json_text(&a, field_mask(fields, in, &a)), "hunter2"));
 
 	static const struct field outer[] = {
 		OUT("inner", FIELD_OBJECT, .fields = fields),
