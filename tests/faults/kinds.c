@@ -215,12 +215,11 @@ static bool observe_action(struct step_ctx *c, struct exchange *x)
 	return list_ours(c, x, "actions");
 }
 
+/* An action is no object: nothing to own or to delete. */
 static void plan_action(struct step_ctx *c, struct exchange *x)
 {
-	const json_t *o = json_at(c->seen, "items.0");
-
-	if (o)
-		own_and_advance(c, o);
+	if (json_at(c->seen, "items.0"))
+		step_advance(c);
 	else
 		ask(x, KUBE_CREATE, "actions", c->target, tags(c));
 }
@@ -292,8 +291,7 @@ static const struct step classes_steps[] = {
 	 .effect = EFFECT_ONCE,
 	 .observe = observe_action,
 	 .seen = keep_items,
-	 .plan = plan_action,
-	 .absorb = own_made},
+	 .plan = plan_action},
 	{.name = "finish", .phase = "act", .title = "Finish", .plan = plan_done},
 	{.name = NULL},
 };
@@ -305,8 +303,7 @@ static const struct step blind_steps[] = {
 	 .phase = "act",
 	 .title = "Act without evidence",
 	 .effect = EFFECT_ONCE,
-	 .plan = plan_blind,
-	 .absorb = own_made},
+	 .plan = plan_blind},
 	{.name = "finish", .phase = "act", .title = "Finish", .plan = plan_done},
 	{.name = NULL},
 };
