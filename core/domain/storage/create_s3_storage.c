@@ -281,8 +281,10 @@ static json_t *described(struct step_ctx *c, const char *status)
 static void finish_plan(struct step_ctx *c, struct exchange *x)
 {
 	(void)x;
-	if (c->planning)
+	if (c->planning) {
+		step_done(c, json_new_object(c->arena));
 		return;
+	}
 	step_catalog(c, "storage",
 		     arena_printf(c->arena, "%s/%s", storage_namespace(c), storage_name(c)),
 		     json_deep_copy(c->input), described(c, "mounted"));

@@ -1,0 +1,149 @@
+/*
+ * create_cluster.c - one request, one pipeline: each stage an operation.
+ *
+ * Dependencies go in before the nodes (HyperPod wants its chart first) and are
+ * looked at once more when the nodes are there: what waited for nodes must be
+ * ready before the cluster is called done. The storage's probe needs nodes.
+ */
+#include "core/domain/cluster/kinds.h"
+#include "core/domain/step/names.h"
+#include "core/json/tree.h"
+
+/* Copies the named members of the request that are there. */
+static json_t *pick(struct step_ctx *c, const char *const *names)
+{
+	json_t *in = json_new_object(c->arena);
+
+	for (size_t i = 0; names[i]; i++) {
+		json_t *v = json_object_get(c->input, names[i]);
+
+		if (v)
+			json_object_set(in, names[i], v);
+	}
+	return in;
+}
+
+static bool spawn(struct step_ctx *c, struct spawn *ret, const char *kind,
+		  const char *const *members)
+{
+	ret->kind = kind;
+	ret->target = c->target;
+	ret->input = pick(c, members);
+	return true;
+}
+
+static void record_plan(struct step_ctx *c, struct exchange *x)
+{
+	(void)x;
+	step_catalog(c, "cluster", c->target, json_deep_copy(c->input),
+		     json_pack("{s:s, s:s, s:s, s:s, s:s}", "status", "creating", "origin",
+			       "created", "eks_name", c->target, "account",
+			       c->where->account, "region", c->where->region));
+}
+
+static bool control_plane(struct step_ctx *c, struct spawn *ret)
+{
+	static const char *const members[] = {
+		"kubernetes_version", "zone",        "vpc_cidr",
+		"vpc_id",             "subnet_ids",  "cluster_role_arn",
+		"manager_arn",        "tags",        "permissions_boundary",
+		NULL};
+
+	return spawn(c, ret, "create_eks_control_plane", members);
+}
+
+static bool dependencies(struct step_ctx *c, struct spawn *ret)
+{
+	static const char *const members[] = {"tags", "permissions_boundary", NULL};
+
+	return spawn(c, ret, "reconcile_dependencies", members);
+}
+
+static bool hyperpod(struct step_ctx *c, struct spawn *ret)
+{
+	static const char *const members[] = {
+		"hyperpod_name",     "group_name",          "zone",
+		"instance_type",     "count",               "capacity_type",
+		"training_plan_arn", "interface_mode",      "deep_health_checks",
+		"volume_size_gb",    "execution_role_arn",  "lifecycle_s3_uri",
+		"subnet_id",         "security_group_id",   "lifecycle_on_create",
+		"tags",              "permissions_boundary", NULL};
+
+	return spawn(c, ret, "create_hyperpod_cluster", members);
+}
+
+static bool settled(struct step_ctx *c, struct spawn *ret)
+{
+	dependencies(c, ret);
+	json_put_bool(ret->input, "require_ready", true);
+	return true;
+}
+
+static bool storage(struct step_ctx *c, struct spawn *ret)
+{
+	static const char *const none[] = {NULL};
+	json_t *given = json_at(c->input, "storage");
+
+	if (json_bool_or(given, "skip", false))
+		return false;
+	spawn(c, ret, "create_s3_storage", none);
+	if (given)
+		json_object_update(ret->input, given);
+	json_drop(ret->input, "skip");
+	return true;
+}
+
+static void conclude_plan(struct step_ctx *c, struct exchange *x)
+{
+	(void)x;
+	if (c->planning)
+		return;
+	step_catalog(c, "cluster", c->target, NULL,
+		     json_pack("{s:s, s:O}", "status", "in_service", "created",
+			       json_at(c->data, "hyperpod") ? json_at(c->data, "hyperpod")
+							    : json_new_object(c->arena)));
+	step_done(c, json_pack("{s:s, s:O*, s:O*, s:O*}", "cluster", c->target,
+			       "control_plane", json_at(c->data, "control_plane"), "hyperpod",
+			       json_at(c->data, "hyperpod"), "storage",
+			       json_at(c->data, "storage")));
+}
+
+static bool undo(struct step_ctx *c, struct spawn *ret)
+{
+	static const char *const none[] = {NULL};
+
+	return spawn(c, ret, "delete_cluster", none);
+}
+
+#define STAGE(row, words, f)                                                    \
+	{                                                                       \
+		.name = (row), .phase = (row), .title = (words), .spawn = (f)   \
+	}
+
+static const struct step steps[] = {
+	{.name = "record",
+	 .phase = "control_plane",
+	 .title = "Record the cluster",
+	 .effect = EFFECT_READ,
+	 .plan = record_plan},
+	STAGE("control_plane", "Create the EKS control plane", control_plane),
+	STAGE("dependencies", "Install the dependencies", dependencies),
+	STAGE("hyperpod", "Create the HyperPod cluster", hyperpod),
+	STAGE("settle", "Wait until every dependency is ready", settled),
+	STAGE("storage", "Mount the storage", storage),
+	{.name = "conclude",
+	 .phase = "storage",
+	 .title = "Record what was made",
+	 .effect = EFFECT_READ,
+	 .plan = conclude_plan},
+	{.name = NULL},
+};
+
+const struct kind kind_create_cluster = {
+	.name = "create_cluster",
+	.title = "Create a cluster",
+	.steps = steps,
+	.deadline_s = 10 * 3600,
+	.locks = lock_cluster,
+	.undo = undo,
+};

@@ -1,0 +1,226 @@
+/*
+ * delete_storage.c - unmounts: claim, volume, the driver's right. The bucket
+ * and its objects are the user's and stay.
+ */
+#include "core/domain/cluster/eks_access.h"
+#include "core/domain/cluster/kinds.h"
+#include "core/domain/step/names.h"
+#include "core/domain/step/read.h"
+#include "core/domain/storage/storage.h"
+#include "core/json/tree.h"
+
+/* --- who uses it -------------------------------------------------------------- */
+
+static bool users_observe(struct step_ctx *c, struct exchange *x)
+{
+	return read_kube(c, x, "pods",
+			 &(struct kube_request){.verb = KUBE_LIST,
+						.api = "v1",
+						.plural = "pods",
+						.ns = storage_namespace(c)});
+}
+
+static bool uses_claim(const json_t *pod, const char *claim)
+{
+	size_t i;
+	json_t *v;
+
+	json_array_foreach(json_at(pod, "spec.volumes"), i, v)
+		if (streq(json_str_or(v, "persistentVolumeClaim.claimName", ""), claim))
+			return true;
+	return false;
+}
+
+static bool has_ended(const json_t *pod)
+{
+	const char *phase = json_str_or(pod, "status.phase", "");
+
+	return streq(phase, "Succeeded") || streq(phase, "Failed");
+}
+
+/* A claim in use stays Terminating: named instead of waited for. */
+static void users_plan(struct step_ctx *c, struct exchange *x)
+{
+	const json_t *pods = json_at(saw(c, "pods"), "items");
+	struct buf names;
+	size_t i;
+	json_t *pod;
+
+	(void)x;
+	buf_init(&names, c->arena, 300);
+	json_array_foreach((json_t *)pods, i, pod)
+		if (uses_claim(pod, storage_name(c)) && !has_ended(pod))
+			buf_printf(&names, "%s%s", names.len ? ", " : "",
+				   json_str_or(pod, "metadata.name", "?"));
+	if (names.len) {
+		struct err *e = step_fail(c, ERR_BLOCKED, "pods still use the storage %s: %s",
+					  storage_name(c), buf_cstr(&names));
+		err_fix(e, "Delete the workloads of these pods, then retry.");
+	}
+}
+
+/* --- removing one object --------------------------------------------------------- */
+
+struct removal {
+	const char *plural;
+	const char *type; /* of the resource row */
+	const char *what;
+	bool namespaced;
+};
+static const struct removal claim_removal = {
+	"persistentvolumeclaims", "kubernetes:persistentvolumeclaim", "claim", true};
+static const struct removal volume_removal = {
+	"persistentvolumes", "kubernetes:persistentvolume", "volume", false};
+
+static const char *object_name(const struct step_ctx *c)
+{
+	const struct removal *r = c->step->arg;
+
+	return r->namespaced ? storage_name(c) : storage_volume(c);
+}
+
+static const char *object_id(const struct step_ctx *c)
+{
+	const struct removal *r = c->step->arg;
+
+	return r->namespaced ? arena_printf(c->arena, "%s/%s", storage_namespace(c),
+					    storage_name(c))
+			     : storage_volume(c);
+}
+
+static struct kube_request object_request(const struct step_ctx *c, enum kube_verb verb)
+{
+	const struct removal *r = c->step->arg;
+
+	return (struct kube_request){.verb = verb,
+				     .api = "v1",
+				     .plural = r->plural,
+				     .ns = r->namespaced ? storage_namespace(c) : NULL,
+				     .name = object_name(c)};
+}
+
+static bool remove_observe(struct step_ctx *c, struct exchange *x)
+{
+	struct kube_request r = object_request(c, KUBE_GET);
+
+	return read_kube(c, x, "object", &r);
+}
+
+static void remove_plan(struct step_ctx *c, struct exchange *x)
+{
+	const struct removal *r = c->step->arg;
+	struct kube_request req = object_request(c, KUBE_DELETE);
+	const json_t *object = saw(c, "object");
+	struct kube_target t;
+
+	if (!object) {
+		step_own(c, r->type, object_id(c), NULL, "gone");
+		return;
+	}
+	if (!object_is_ours(object)) {
+		step_fail(c, ERR_FOREIGN_OBJECT, "the %s %s is not ours", r->what,
+			  object_id(c));
+		return;
+	}
+	if (json_at(object, "metadata.deletionTimestamp")) {
+		step_wait(c, 3, "the %s %s to be gone", r->what, object_id(c));
+		return;
+	}
+	c->item = json_str_or(object, "metadata.uid", r->what);
+	eks_target(c, &t);
+	exchange_kube(x, &t, &req);
+	x->what = arena_printf(c->arena, "Delete the %s %s", r->what, object_id(c));
+}
+
+static void remove_absorb(struct step_ctx *c, const struct answer *a)
+{
+	const struct removal *r = c->step->arg;
+
+	if (!a->ok && a->errc != ERR_CLOUD_NOT_FOUND)
+		step_fail_answer(c, a, "the %s %s could not be deleted", r->what, object_id(c));
+	else
+		step_wait(c, 2, "the %s %s to be gone", r->what, object_id(c));
+}
+
+/* --- the driver's right ------------------------------------------------------------- */
+
+static json_t *by_policy(struct step_ctx *c)
+{
+	return json_packf(c->arena, "{s:s, s:s}", "RoleName", name_role(c, ROLE_S3_CSI),
+			  "PolicyName", storage_policy(c));
+}
+
+static bool revoke_observe(struct step_ctx *c, struct exchange *x)
+{
+	return read_aws(c, x, "policy", AWS_IAM_GetRolePolicy, by_policy(c));
+}
+
+static void revoke_plan(struct step_ctx *c, struct exchange *x)
+{
+	if (!saw_ok(c, "policy") && !c->planning)
+		return;
+	exchange_aws(x, AWS_IAM_DeleteRolePolicy, by_policy(c));
+	x->what = arena_printf(c->arena, "Take the driver's right to the bucket of %s back",
+			       storage_name(c));
+}
+
+static void revoke_absorb(struct step_ctx *c, const struct answer *a)
+{
+	if (!a->ok && a->errc != ERR_CLOUD_NOT_FOUND)
+		step_fail_answer(c, a, "the policy %s could not be deleted",
+				 storage_policy(c));
+	else
+		step_advance(c);
+}
+
+static void finish_plan(struct step_ctx *c, struct exchange *x)
+{
+	(void)x;
+	step_catalog(c, "storage",
+		     arena_printf(c->arena, "%s/%s", storage_namespace(c), storage_name(c)),
+		     NULL, NULL);
+	step_done(c, json_pack("{s:s, s:s}", "name", storage_name(c), "deleted", "storage"));
+}
+
+#define REMOVE_STEP(row, words, removal)                                        \
+	{                                                                       \
+		.name = (row), .phase = "unmount", .title = (words),            \
+		.effect = EFFECT_CONVERGENT, .observe = remove_observe,         \
+		.seen = read_seen, .plan = remove_plan,                         \
+		.absorb = remove_absorb, .arg = (removal)                       \
+	}
+
+static const struct step steps[] = {
+	EKS_ACCESS_STEP,
+	{.name = "check_users",
+	 .phase = "check",
+	 .title = "Check that no pod uses it",
+	 .effect = EFFECT_READ,
+	 .observe = users_observe,
+	 .seen = read_seen,
+	 .plan = users_plan},
+	REMOVE_STEP("delete_claim", "Delete the claim", &claim_removal),
+	REMOVE_STEP("delete_volume", "Delete the volume", &volume_removal),
+	{.name = "revoke_bucket",
+	 .phase = "access",
+	 .title = "Take the driver's right back",
+	 .effect = EFFECT_CONVERGENT,
+	 .observe = revoke_observe,
+	 .seen = read_seen,
+	 .plan = revoke_plan,
+	 .absorb = revoke_absorb},
+	{.name = "finish",
+	 .phase = "access",
+	 .title = "Forget the storage",
+	 .effect = EFFECT_READ,
+	 .plan = finish_plan},
+	{.name = NULL},
+};
+
+const struct kind kind_delete_storage = {
+	.name = "delete_storage",
+	.title = "Delete storage",
+	.steps = steps,
+	.deadline_s = 2 * 3600,
+	.locks = lock_cluster,
+};
