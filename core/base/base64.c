@@ -46,6 +46,9 @@ char *base64_decode(struct arena *a, const char *text, size_t *ret_n)
 		return NULL;
 	while (pad < 2 && pad < n && packed[n - 1 - pad] == '=')
 		pad++;
+	/* OpenSSL takes a '=' anywhere as a zero. */
+	if (memchr(packed, '=', n - pad))
+		return NULL;
 	out = arena_alloc(a, n / 4 * 3 + 1);
 	got = EVP_DecodeBlock(out, packed, (int)n);
 	if (got < 0)

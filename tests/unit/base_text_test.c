@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "core/base/base64.h"
 #include "core/base/buf.h"
 #include "core/base/err.h"
 #include "core/base/limits.h"
@@ -252,4 +253,41 @@ Test(err, causes_details_and_cuts)
 	cr_expect_str_eq(e.expected, "???");
 	err_clear(&e);
 	cr_expect_eq(e.code, ERR_NONE);
+}
+
+/* RFC 4648, section 10, and what is no base64. */
+Test(base64, vectors)
+{
+	static const struct {
+		const char *plain, *text, *url;
+	} good[] = {
+		{"", "", ""},
+		{"f", "Zg==", "Zg"},
+		{"fo", "Zm8=", "Zm8"},
+		{"foo", "Zm9v", "Zm9v"},
+		{"foob", "Zm9vYg==", "Zm9vYg"},
+		{"fooba", "Zm9vYmE=", "Zm9vYmE"},
+		{"foobar", "Zm9vYmFy", "Zm9vYmFy"},
+		{"\xFB\xEF\xFF", "++//", "--__"},
+	};
+	static const char *const bad[] = {
+		"Z",    "Zg",   "Zg=",   "Zg===",   "Z===", "Zm8=Zg==", "Z=8v",
+		"Zm9-", "--__", "Zm9v!", "Zm9\xC3", "====", "=Zm9"};
+	struct arena a = {0};
+	size_t n;
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		const size_t len = strlen(good[i].plain);
+
+		cr_expect_str_eq(base64_encode(&a, good[i].plain, len), good[i].text);
+		cr_expect_str_eq(base64url_encode(&a, good[i].plain, len), good[i].url);
+		cr_expect_str_eq(base64_decode(&a, good[i].text, &n), good[i].plain);
+		cr_expect_eq(n, len);
+	}
+	cr_expect_str_eq(base64_decode(&a, "Zm9v\r\n YmFy\n", NULL), "foobar");
+	cr_expect_not_null(base64_decode(&a, "AAAA", &n));
+	cr_expect_eq(n, 3, "bytes of zero are bytes");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		cr_expect_null(base64_decode(&a, bad[i], &n), "%s", bad[i]);
+	arena_free(&a);
 }
