@@ -121,12 +121,10 @@ static json_t *parse_s3_answer(const struct aws_op *op, const struct http_answer
 	struct str body = {ans->body, ans->body_len};
 	json_t *out;
 
-	if (op->answer || str_trim(body).n == 0)
-		out = json_new_object(a);
-	else
-		out = parse_xml_answer(op, body, a);
-	if (!out)
-		return NULL;
+	/* Headers describe an object, or say what little there is to say. */
+	if (!op->answer && str_trim(body).n > 0)
+		return parse_xml_answer(op, body, a);
+	out = json_new_object(a);
 	if (op->answer)
 		put_body(out, op->answer, ans, a);
 	put_headers(out, ans, a);

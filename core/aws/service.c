@@ -94,12 +94,20 @@ static const char *checked_url(const char *url, struct arena *a)
 	return (size_t)(host + 3 - url) < n ? arena_strndup(a, url, n) : NULL;
 }
 
+static const char *look_up(const char *(*lookup)(void *ctx, const char *name), void *ctx,
+			   const char *name)
+{
+	const char *z = lookup ? lookup(ctx, name) : NULL;
+
+	return z && *z ? z : NULL;
+}
+
 bool aws_endpoint(const struct aws_service *s, const char *region,
 		  const char *(*lookup)(void *ctx, const char *name), void *lookup_ctx,
 		  struct arena *a, struct aws_endpoint *ret, struct err *e)
 {
 	const char *own = arena_printf(a, "AWS_ENDPOINT_URL_%s", s->variable);
-	const char *url = lookup ? lookup(lookup_ctx, own) : NULL;
+	const char *url = look_up(lookup, lookup_ctx, own);
 	const struct partition *p;
 	bool fips, dual;
 
@@ -108,20 +116,20 @@ bool aws_endpoint(const struct aws_service *s, const char *region,
 			       region ? region : "");
 	p = partition_of(region);
 	ret->signing_region = s->id == AWS_SERVICE_IAM ? p->iam_region : region;
-	if (!url || !*url) {
+	if (!url) {
 		own = "AWS_ENDPOINT_URL";
-		url = lookup ? lookup(lookup_ctx, own) : NULL;
+		url = look_up(lookup, lookup_ctx, own);
 	}
-	ret->overridden = url && *url;
+	ret->overridden = url != NULL;
 	if (ret->overridden) {
 		ret->url = checked_url(url, a);
 		return ret->url ||
 		       err_set(e, ERR_CONFIG,
 			       "%s is not the URL of an endpoint: \"%.200s\"", own, url);
 	}
-	fips = streq(lookup(lookup_ctx, "AWS_USE_FIPS_ENDPOINT"), "true");
+	fips = streq(look_up(lookup, lookup_ctx, "AWS_USE_FIPS_ENDPOINT"), "true");
 	dual = p->dual_suffix &&
-	       streq(lookup(lookup_ctx, "AWS_USE_DUALSTACK_ENDPOINT"), "true");
+	       streq(look_up(lookup, lookup_ctx, "AWS_USE_DUALSTACK_ENDPOINT"), "true");
 	/* The price list lives in one region of the commercial partition. */
 	if (s->id == AWS_SERVICE_PRICING && !*p->prefix)
 		ret->signing_region = region = "us-east-1";
