@@ -132,6 +132,10 @@ begin
 			'operation', c.id, 'kind', c.kind, 'title', c.title));
 		perform op_log(c.id, p_now, 'submitted', jsonb_build_object('parent', o.id,
 			'principal', c.principal), c.state, c.step, c.phase);
+	elsif not exists (select 1 from operation
+		where parent_id = o.id and stage = o.step and ended_at is null) then
+		o.due_at := p_now; -- it has run already: the next claim tells how it ended
+		return o;
 	end if;
 	return op_sleep(o);
 end $$;
