@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcgiapp.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -92,22 +93,6 @@ struct fcgi *fcgi_open(struct arena *a, int listen_fd, int stop_fd, int drain_ms
 	return f;
 }
 
-static void take(struct fcgi *f)
-{
-	/* A peer that stops in the middle of a record must not hold us. */
-	const struct timeval patience = {.tv_sec = 10};
-	const int fd = accept4(f->listener, NULL, NULL, SOCK_CLOEXEC);
-
-	if (fd < 0)
-		return;
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-	if (!watch(f, fd, EPOLLIN | EPOLLRDHUP))
-		close(fd);
-	else
-		keep(f, 1);
-}
-
 /* true: a whole request is at hand. */
 static bool begin(struct fcgi *f, int fd)
 {
@@ -129,6 +114,29 @@ static bool begin(struct fcgi *f, int fd)
 		close(fd);
 	keep(f, -1);
 	return false;
+}
+
+/*
+ * Accepts one. nginx sends its request right after connecting, so it is served
+ * here and now: put aside, it could wait behind others while a worker idles.
+ */
+static bool take(struct fcgi *f)
+{
+	/* A peer that stops in the middle of a record must not hold us. */
+	const struct timeval patience = {.tv_sec = 10};
+	const int fd = accept4(f->listener, NULL, NULL, SOCK_CLOEXEC);
+	struct pollfd ready = {.fd = fd, .events = POLLIN};
+
+	if (fd < 0)
+		return false;
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	if (!watch(f, fd, EPOLLIN | EPOLLRDHUP)) {
+		close(fd);
+		return false;
+	}
+	keep(f, 1);
+	return poll(&ready, 1, 20) == 1 && begin(f, fd);
 }
 
 static void finish(struct fcgi *f)
@@ -161,7 +169,8 @@ struct conn *fcgi_next(struct fcgi *f)
 			f->drain_until = clock->mono_ms(clock) + f->drain_ms;
 			epoll_ctl(f->epoll, EPOLL_CTL_DEL, f->stop, NULL);
 		} else if (ev.data.fd == f->listener) {
-			take(f);
+			if (take(f))
+				return &f->conn;
 		} else if (begin(f, ev.data.fd)) {
 			return &f->conn;
 		}

@@ -90,6 +90,16 @@ static void put_pair(struct line *l, const char *key, const char *value)
 		l->len = before;
 }
 
+enum log_level log_level_of(const char *name)
+{
+	static const char *const names[] = {"debug", "info", "warn", "error"};
+
+	for (int i = LOG_DEBUG; i <= LOG_ERROR; i++)
+		if (streq(name, names[i]))
+			return (enum log_level)i;
+	return LOG_INFO;
+}
+
 void log_write(const struct log *l, enum log_level level, const char *event,
 	       const struct log_kv *kv, size_t n)
 {

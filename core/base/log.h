@@ -18,6 +18,9 @@
 
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
 
+/* "debug", "info", "warn", "error"; LOG_INFO for anything else. */
+enum log_level log_level_of(const char *name);
+
 struct log {
 	int fd; /* 2 in the programs */
 	enum log_level least;

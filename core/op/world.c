@@ -90,11 +90,10 @@ bool world_init(struct world *w, struct arena *a, const struct config *cfg, stru
 	return true;
 }
 
-static bool from_journal(struct world *w, struct arena *a, bool *ret_known, struct err *e)
+bool world_know(struct world *w, struct arena *a, struct err *e)
 {
 	struct db_rows rows;
 
-	*ret_known = false;
 	if (!db_query(w->runner.db, a, &Q_installation_get, NULL, 0, &rows, e))
 		return false;
 	if (rows.n == 0)
@@ -108,7 +107,6 @@ static bool from_journal(struct world *w, struct arena *a, bool *ret_known, stru
 	w->where.account = arena_strdup(a, db_text(&rows, 0, "account"));
 	w->where.partition = arena_strdup(a, db_text(&rows, 0, "partition"));
 	w->where.caller_arn = arena_strdup(a, db_text(&rows, 0, "caller_arn"));
-	*ret_known = true;
 	return true;
 }
 
@@ -121,18 +119,13 @@ static const char *partition_of(const char *arn, struct arena *a)
 	return str_dup(a, str_cut(&rest, ':'));
 }
 
-bool world_locate(struct world *w, struct arena *process, bool confirm, struct err *e)
+bool world_locate(struct world *w, struct arena *process, struct err *e)
 {
 	const int64_t until =
 		w->aws.clock->mono_ms(w->aws.clock) + w->runner.cfg->call_timeout_ms;
 	struct db_rows rows;
 	json_t *caller;
-	bool known;
 
-	if (!from_journal(w, process, &known, e))
-		return false;
-	if (known && !confirm)
-		return true;
 	if (!aws_read(&w->aws, AWS_STS_GetCallerIdentity, json_new_object(process), until,
 		      process, &caller, e))
 		return false;

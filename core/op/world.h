@@ -32,11 +32,16 @@ bool world_init(struct world *w, struct arena *a, const struct config *cfg,
 		const char *worker, struct err *e) __attribute__((warn_unused_result));
 
 /*
- * Which account this is: as the journal knows it, else asked of STS and noted
- * in the journal. With `confirm` STS is asked in any case. Fails when neither
- * answers, and when the database belongs to another account or region.
+ * The account as the journal knows it; none known yet is no failure, and
+ * leaves where.account NULL. CONFIG when the database belongs to another region.
  */
-bool world_locate(struct world *w, struct arena *process, bool confirm, struct err *e)
+bool world_know(struct world *w, struct arena *process, struct err *e)
+	__attribute__((warn_unused_result));
+/*
+ * Asks STS who we are and notes it in the journal, which refuses a database
+ * that belongs to another account. For pollers, at their start.
+ */
+bool world_locate(struct world *w, struct arena *process, struct err *e)
 	__attribute__((warn_unused_result));
 
 #endif

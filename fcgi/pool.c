@@ -1,0 +1,198 @@
+#include "fcgi/pool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "core/op/world.h"
+#include "fcgi/app.h"
+#include "fcgi/fcgi.h"
+
+enum {
+	BACKLOG = 1024,
+	DRAIN_MS = 20000,
+	/* How often a worker that does not know its account looks again. */
+	LOCATE_EVERY_MS = 2000
+};
+
+static const char *const names[POOLS] = {"fcgi", "fcgi-slow"};
+static const char handed_down[] = "INSTANTSTART_LISTENERS";
+
+/* --- sockets ------------------------------------------------------------- */
+
+/* Only the owner and the group (nginx's) may connect. */
+static bool restrict_access(const struct config *cfg, const char *path, struct err *e)
+{
+	const struct group *g;
+
+	if (cfg->socket_group && *cfg->socket_group) {
+		g = getgrnam(cfg->socket_group);
+		if (!g || chown(path, (uid_t)-1, g->gr_gid) != 0)
+			return err_set(e, ERR_CONFIG,
+				       "%s cannot be given to the group %s", path,
+				       cfg->socket_group);
+	}
+	if (chmod(path, 0660) != 0)
+		return err_set(e, ERR_CONFIG, "chmod %s: %s", path, strerror(errno));
+	return true;
+}
+
+static bool listen_at(const struct config *cfg, const char *name, int *ret, struct err *e)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	mode_t before;
+	bool ok;
+
+	if (snprintf(at.sun_path, sizeof(at.sun_path), "%s/%s.sock", cfg->run_dir,
+		     name) >= (int)sizeof(at.sun_path))
+		return err_set(e, ERR_CONFIG, "%s is too long for a socket's path",
+			       cfg->run_dir);
+	/* We hold the lock, so whoever has left it here is gone. */
+	unlink(at.sun_path);
+	before = umask(0177);
+	ok = fd >= 0 && bind(fd, (const struct sockaddr *)&at, sizeof(at)) == 0;
+	umask(before);
+	if (!ok)
+		return err_set(e, ERR_CONFIG, "%s: %s", at.sun_path, strerror(errno));
+	/* Access before listening: nobody connects in between. */
+	if (!restrict_access(cfg, at.sun_path, e))
+		return false;
+	if (listen(fd, BACKLOG) != 0)
+		return err_set(e, ERR_CONFIG, "listen: %s", strerror(errno));
+	*ret = fd;
+	return true;
+}
+
+bool pools_listen(struct pools *p, struct err *e)
+{
+	const char *given = getenv(handed_down);
+
+	if (given && sscanf(given, "%d %d", &p->listener[0], &p->listener[1]) == POOLS) {
+		unsetenv(handed_down);
+		for (int i = 0; i < POOLS; i++)
+			fcntl(p->listener[i], F_SETFD, FD_CLOEXEC);
+		return true;
+	}
+	for (int i = 0; i < POOLS; i++)
+		if (!listen_at(p->cfg, names[i], &p->listener[i], e))
+			return false;
+	return true;
+}
+
+void pools_hand_down(const struct pools *p)
+{
+	char text[64];
+
+	for (int i = 0; i < POOLS; i++)
+		fcntl(p->listener[i], F_SETFD, 0);
+	snprintf(text, sizeof(text), "%d %d", p->listener[0], p->listener[1]);
+	setenv(handed_down, text, 1);
+}
+
+/* --- workers ------------------------------------------------------------- */
+
+static enum pool pool_of(const struct pools *p, int slot)
+{
+	return slot < p->cfg->fcgi_workers ? POOL_FAST : POOL_SLOW;
+}
+
+void pools_ended(void *ctx, int slot, bool asked)
+{
+	struct pools *p = ctx;
+	const int left = atomic_exchange(&p->load->own[slot], 0);
+
+	atomic_fetch_sub(&p->load->total[pool_of(p, slot)], left);
+	if (!asked)
+		atomic_fetch_add(&p->metrics->worker_deaths, 1);
+}
+
+/* What a worker holds on to, besides the request at hand. */
+struct worker {
+	struct arena process;
+	struct arena request;
+	struct world world;
+	struct app app;
+	struct fcgi *fcgi;
+	int64_t locate_at;
+};
+
+/* The first start of all: the account becomes known when a poller has asked. */
+static void locate(struct worker *w)
+{
+	struct clock *clock = clock_system();
+	struct err e = {0};
+
+	if (w->world.where.account || clock->mono_ms(clock) < w->locate_at)
+		return;
+	w->locate_at = clock->mono_ms(clock) + LOCATE_EVERY_MS;
+	if (!world_know(&w->world, &w->process, &e) && w->app.log)
+		log_err(w->app.log, "locate", &e);
+}
+
+static bool prepare(struct worker *w, struct pools *p, int slot, int stop_fd,
+		    struct err *e)
+{
+	const enum pool pool = pool_of(p, slot);
+	const struct fcgi_load load = {.total = &p->load->total[pool],
+				       .own = &p->load->own[slot],
+				       .workers = (int)(pool == POOL_FAST
+								? p->cfg->fcgi_workers
+								: p->cfg->slow_workers)};
+	struct db *db;
+
+	arena_init(&w->process, 0);
+	arena_init(&w->request, 0);
+	db = db_new(&w->process, p->cfg->database_url, "instantstart-fcgi",
+		    clock_system(), rng_system());
+	if (!world_init(&w->world, &w->process, p->cfg, db, clock_system(), rng_system(),
+			NULL, kinds, "fcgi", e))
+		return false;
+	w->app = (struct app){.cfg = p->cfg,
+			      .where = &w->world.where,
+			      .db = db,
+			      .clock = clock_system(),
+			      .rng = rng_system(),
+			      .log = p->log,
+			      .cloud = &w->world.runner,
+			      .table = capabilities,
+			      .docs = p->docs,
+			      .metrics = p->metrics,
+			      .slow = pool == POOL_SLOW};
+	w->fcgi = fcgi_open(&w->process, p->listener[pool], stop_fd, DRAIN_MS, load, e);
+	return w->fcgi != NULL;
+}
+
+int pools_work(void *ctx, int slot, int stop_fd)
+{
+	struct pools *p = ctx;
+	struct worker *w;
+	struct arena own;
+	struct err e = {0};
+	struct conn *c;
+
+	close(p->lock_fd);
+	arena_init(&own, 0);
+	w = arena_new(&own, struct worker);
+	if (!prepare(w, p, slot, stop_fd, &e)) {
+		log_err(p->log, "worker", &e);
+		return 1;
+	}
+	atomic_fetch_add(&p->metrics->worker_starts, 1);
+	while ((c = fcgi_next(w->fcgi))) {
+		locate(w);
+		app_serve(&w->app, &w->request, c);
+		arena_reset(&w->request);
+	}
+	arena_free(&w->request);
+	arena_free(&w->process);
+	arena_free(&own);
+	return 0;
+}
