@@ -1,0 +1,304 @@
+/*
+ * delete_cluster.c - everything of ours, in the order that works.
+ *
+ * HyperPod first (the service removes its interfaces by the nodes' role), then
+ * roles, left-over interfaces and subnets, then the stack, then logs and our
+ * objects. Resumable at every row, also after a create that stopped anywhere.
+ * The user's data stays: buckets with objects, unless named in the request.
+ */
+#include <string.h>
+
+#include "core/domain/cluster/eks_access.h"
+#include "core/domain/cluster/kinds.h"
+#include "core/domain/cluster/stack.h"
+#include "core/domain/cluster/teardown.h"
+#include "core/domain/hyperpod/hyperpod.h"
+#include "core/domain/step/read.h"
+#include "core/json/tree.h"
+
+enum { GONE_SPACING_S = 5 };
+
+/* --- load balancers: they would hold the VPC ----------------------------------- */
+
+static bool services_observe(struct step_ctx *c, struct exchange *x)
+{
+	if (read_aws(c, x, "eks", AWS_EKS_DescribeCluster,
+		     json_packf(c->arena, "{s:s}", "name", eks_name(c))))
+		return true;
+	if (!streq(json_str_or(saw(c, "eks"), "cluster.status", ""), "ACTIVE"))
+		return false;
+	if (!json_at(c->data, "eks"))
+		eks_save(c, json_at(saw(c, "eks"), "cluster"));
+	return read_kube(c, x, "services",
+			 &(struct kube_request){
+				 .verb = KUBE_LIST, .api = "v1", .plural = "services"});
+}
+
+static void services_plan(struct step_ctx *c, struct exchange *x)
+{
+	struct buf names;
+	size_t i;
+	json_t *s;
+
+	(void)x;
+	buf_init(&names, c->arena, 300);
+	json_array_foreach(json_at(saw(c, "services"), "items"), i, s)
+		if (streq(json_str_or(s, "spec.type", ""), "LoadBalancer"))
+			buf_printf(&names, "%s%s/%s", names.len ? ", " : "",
+				   json_str_or(s, "metadata.namespace", "?"),
+				   json_str_or(s, "metadata.name", "?"));
+	if (names.len) {
+		struct err *e = step_fail(c, ERR_BLOCKED,
+					  "services with load balancers hold the network: %s",
+					  buf_cstr(&names));
+		err_fix(e, "Delete these services (their load balancers go with them), then "
+			   "retry.");
+	}
+}
+
+/* --- the HyperPod cluster ----------------------------------------------------------- */
+
+static bool hyperpod_observe(struct step_ctx *c, struct exchange *x)
+{
+	return hyperpod_read(c, x) || hyperpod_read_tags(c, x);
+}
+
+static void hyperpod_plan(struct step_ctx *c, struct exchange *x)
+{
+	const json_t *cluster = saw(c, "hyperpod");
+	const char *status = json_str_or(cluster, "ClusterStatus", "");
+
+	if (!cluster) {
+		if (!c->planning && !gone_twice(c, "hyperpod", GONE_SPACING_S,
+						"the HyperPod cluster"))
+			return;
+		step_own(c, "sagemaker:cluster", hyperpod_name(c), NULL, "gone");
+		return;
+	}
+	not_gone(c, "hyperpod");
+	if (!step_tagged_cluster(c, json_at(saw(c, "tags"), "Tags"))) {
+		struct err *e = step_fail(c, ERR_FOREIGN_OBJECT,
+					  "the HyperPod cluster %s is not ours",
+					  hyperpod_name(c));
+		err_fix(e, "Delete it yourself if it is to go, then retry.");
+		return;
+	}
+	if (streq(status, "Deleting")) {
+		step_wait(c, 30, "the HyperPod cluster %s to be gone", hyperpod_name(c));
+		return;
+	}
+	exchange_aws(x, AWS_SAGEMAKER_DeleteCluster,
+		     json_packf(c->arena, "{s:s}", "ClusterName", hyperpod_name(c)));
+	x->what = arena_printf(c->arena, "Delete the HyperPod cluster %s", hyperpod_name(c));
+}
+
+static void hyperpod_absorb(struct step_ctx *c, const struct answer *a)
+{
+	if (answer_is(a, "ConflictException"))
+		step_wait(c, 30, "the HyperPod cluster %s to settle: %s", hyperpod_name(c),
+			  a->message);
+	else if (!a->ok && a->errc != ERR_CLOUD_NOT_FOUND)
+		step_fail_answer(c, a, "the HyperPod cluster %s could not be deleted",
+				 hyperpod_name(c));
+	else
+		step_wait(c, 20, "the HyperPod cluster %s to be gone", hyperpod_name(c));
+}
+
+/* --- the stack ------------------------------------------------------------------------ */
+
+static bool interfaces_in_vpc(struct step_ctx *c, struct exchange *x)
+{
+	const char *vpc = stack_output(stack_seen(c), "VpcId");
+
+	if (!vpc)
+		vpc = json_str_at(c->data, "eks.vpc_id");
+	return vpc && read_all(c, x, "interfaces", AWS_EC2_DescribeNetworkInterfaces,
+			       json_packf(c->arena, "{s:[{s:s, s:[s]}]}", "Filters", "Name",
+					  "vpc-id", "Values", vpc));
+}
+
+static bool stack_observe(struct step_ctx *c, struct exchange *x)
+{
+	if (stack_read(c, x))
+		return true;
+	if (!streq(stack_status(c), "DELETE_FAILED"))
+		return false;
+	return read_all(c, x, "events", AWS_CFN_DescribeStackEvents,
+			json_packf(c->arena, "{s:s}", "StackName",
+				   json_str_or(stack_seen(c), "StackId", name_stack(c)))) ||
+	       interfaces_in_vpc(c, x);
+}
+
+/* The newest failure: earlier ones may have been mended since. */
+static const json_t *newest_failure(const json_t *events)
+{
+	size_t i;
+	json_t *e;
+
+	json_array_foreach((json_t *)events, i, e)
+		if (streq(json_str_or(e, "ResourceStatus", ""), "DELETE_FAILED") &&
+		    !streq(json_str_or(e, "ResourceType", ""), "AWS::CloudFormation::Stack"))
+			return e;
+	return NULL;
+}
+
+static void stack_blocked(struct step_ctx *c)
+{
+	const json_t *cause = newest_failure(json_at(saw(c, "events"), "StackEvents"));
+	const char *left = interface_names(
+		c->arena, json_at(saw(c, "interfaces"), "NetworkInterfaces"));
+	struct err *e = step_fail(c, ERR_BLOCKED, "the stack %s could not be deleted: %s (%s)",
+				  name_stack(c), json_str_or(cause, "LogicalResourceId", "?"),
+				  json_str_or(cause, "ResourceStatusReason", "no reason given"));
+
+	err_because(e, json_str_or(cause, "ResourceType", "cloudformation"), "DELETE_FAILED",
+		    json_str_at(cause, "ResourceStatusReason"), NULL);
+	if (left)
+		err_because(e, "ec2:network-interfaces", "", left, NULL);
+	err_fix(e, "%s", left ? "Remove what holds these network interfaces, then retry."
+			      : "Remove what the reason names, then retry.");
+}
+
+/* A failed delete is sent again once per try of this operation. */
+static bool sent_in_this_try(const struct step_ctx *c)
+{
+	return json_int_or(c->data, "stack_deletes", -1) == c->attempt;
+}
+
+static void stack_plan(struct step_ctx *c, struct exchange *x)
+{
+	const char *status = stack_status(c);
+
+	if (stack_refused(c))
+		return;
+	if (stack_missing(c)) {
+		if (!c->planning &&
+		    !gone_twice(c, "stack", GONE_SPACING_S, "the stack"))
+			return;
+		step_own(c, "cloudformation:stack", name_stack(c), NULL, "gone");
+		return;
+	}
+	not_gone(c, "stack");
+	if (!step_tagged_cluster(c, json_at(stack_seen(c), "Tags"))) {
+		step_fail(c, ERR_FOREIGN_OBJECT, "the stack %s is not ours", name_stack(c));
+		return;
+	}
+	if (streq(status, "DELETE_IN_PROGRESS") || strstr(status, "ROLLBACK_IN_PROGRESS")) {
+		step_wait(c, 20, "the stack %s, which is %s", name_stack(c), status);
+		return;
+	}
+	if (streq(status, "DELETE_FAILED") && sent_in_this_try(c)) {
+		stack_blocked(c);
+		return;
+	}
+	/* A create that is still under way is stopped by the delete. */
+	step_save(c, "stack_deletes", json_integer(c->attempt));
+	exchange_aws(x, AWS_CFN_DeleteStack,
+		     json_packf(c->arena, "{s:s}", "StackName",
+				json_str_or(stack_seen(c), "StackId", name_stack(c))));
+	x->what = arena_printf(c->arena, "Delete the stack %s: EKS cluster, NAT, network",
+			       name_stack(c));
+}
+
+static void stack_absorb(struct step_ctx *c, const struct answer *a)
+{
+	if (!a->ok)
+		step_fail_answer(c, a, "the stack %s could not be deleted", name_stack(c));
+	else
+		step_wait(c, 20, "the stack %s to be gone", name_stack(c));
+}
+
+/* --- the end ---------------------------------------------------------------------------- */
+
+static void finish_plan(struct step_ctx *c, struct exchange *x)
+{
+	json_t *kept = json_array();
+
+	(void)x;
+	if (json_str_at(c->data, "kept_bucket"))
+		json_array_append_new(kept, json_sprintf("s3://%s (holds objects)",
+							 json_str_at(c->data, "kept_bucket")));
+	/* What lived inside the EKS cluster went with it. */
+	step_own(c, "kubernetes:%", "*", NULL, "gone");
+	step_own(c, "helm:%", "*", NULL, "gone");
+	step_own(c, "eks:%", "*", NULL, "gone");
+	step_catalog(c, "cluster", c->target, NULL, NULL);
+	step_done(c, json_pack("{s:s, s:s, s:o}", "cluster", c->target, "status", "deleted",
+			       "kept", kept));
+}
+
+static const struct step steps[] = {
+	{.name = "check_load_balancers",
+	 .phase = "check",
+	 .title = "Check that no load balancer holds the network",
+	 .effect = EFFECT_READ,
+	 .observe = services_observe,
+	 .seen = read_seen,
+	 .plan = services_plan},
+	{.name = "delete_hyperpod",
+	 .phase = "hyperpod",
+	 .title = "Delete the HyperPod cluster",
+	 .effect = EFFECT_CONVERGENT,
+	 .deadline_s = 3 * 3600,
+	 .observe = hyperpod_observe,
+	 .seen = read_seen,
+	 .plan = hyperpod_plan,
+	 .absorb = hyperpod_absorb},
+	TEARDOWN_STEP("delete_interfaces", "network", "Remove left-over interfaces",
+		      teardown_interfaces, NULL),
+	{.name = "delete_subnets",
+	 .phase = "network",
+	 .title = "Delete the compute subnets",
+	 .effect = EFFECT_CONVERGENT,
+	 .deadline_s = 1800,
+	 .observe = teardown_subnets_observe,
+	 .seen = read_seen,
+	 .plan = teardown_subnets_plan,
+	 .absorb = teardown_subnets_absorb},
+	TEARDOWN_STEP("delete_blocks", "network", "Take added address blocks back",
+		      teardown_blocks, NULL),
+	{.name = "delete_stack",
+	 .phase = "stack",
+	 .title = "Delete the stack",
+	 .effect = EFFECT_CONVERGENT,
+	 .deadline_s = 2 * 3600,
+	 .sees_errors = true,
+	 .observe = stack_observe,
+	 .seen = read_seen,
+	 .plan = stack_plan,
+	 .absorb = stack_absorb},
+	TEARDOWN_STEP("delete_nodes_role", "roles", "Delete the nodes' role", teardown_role,
+		      &teardown_role_nodes),
+	TEARDOWN_STEP("delete_s3_csi_role", "roles", "Delete the S3 CSI driver's role",
+		      teardown_role, &teardown_role_s3_csi),
+	TEARDOWN_STEP("delete_fsx_csi_role", "roles", "Delete the FSx CSI driver's role",
+		      teardown_role, &teardown_role_fsx_csi),
+	TEARDOWN_STEP("delete_load_balancers_role", "roles",
+		      "Delete the load-balancer controller's role", teardown_role,
+		      &teardown_role_load_balancers),
+	TEARDOWN_STEP("delete_logs", "remains", "Delete the log groups", teardown_logs, NULL),
+	TEARDOWN_STEP("delete_objects", "remains", "Delete our objects", teardown_objects,
+		      NULL),
+	{.name = "delete_bucket",
+	 .phase = "remains",
+	 .title = "Delete the shared bucket if it is empty",
+	 .effect = EFFECT_CONVERGENT,
+	 .observe = teardown_bucket_observe,
+	 .seen = read_seen,
+	 .plan = teardown_bucket_plan,
+	 .absorb = teardown_bucket_absorb},
+	{.name = "finish",
+	 .phase = "remains",
+	 .title = "Forget the cluster",
+	 .effect = EFFECT_READ,
+	 .plan = finish_plan},
+	{.name = NULL},
+};
+
+const struct kind kind_delete_cluster = {
+	.name = "delete_cluster",
+	.title = "Delete a cluster",
+	.steps = steps,
+	.deadline_s = 8 * 3600,
+	.locks = lock_cluster,
+};

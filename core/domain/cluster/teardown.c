@@ -1,0 +1,333 @@
+/* Roles, network, logs and our objects in S3. */
+#include "core/domain/cluster/teardown.h"
+
+#include <string.h>
+
+#include "core/domain/hyperpod/hyperpod.h"
+#include "core/domain/network/compute_subnet.h"
+#include "core/domain/step/read.h"
+#include "core/json/tree.h"
+
+const enum role_purpose teardown_role_nodes = ROLE_NODES;
+const enum role_purpose teardown_role_s3_csi = ROLE_S3_CSI;
+const enum role_purpose teardown_role_fsx_csi = ROLE_FSX_CSI;
+const enum role_purpose teardown_role_load_balancers = ROLE_LOAD_BALANCERS;
+
+void teardown_absorb(struct step_ctx *c, const struct answer *a)
+{
+	if (!a->ok && a->errc != ERR_CLOUD_NOT_FOUND)
+		step_fail_answer(c, a, "%s could not be removed",
+				 c->item ? c->item : c->target);
+	else
+		step_goto(c, c->step->name);
+}
+
+/* One removal: its item is the object, so that each has an effect of its own. */
+static void remove_one(struct step_ctx *c, struct exchange *x, enum aws_op_id op, json_t *in,
+		       const char *item, const char *what)
+{
+	c->item = item;
+	exchange_aws(x, op, in);
+	x->what = arena_printf(c->arena, "%s %s", what, item);
+}
+
+/* --- roles --------------------------------------------------------------------- */
+
+static const char *role_of(const struct step_ctx *c)
+{
+	return name_role(c, *(const enum role_purpose *)c->step->arg);
+}
+
+static json_t *by_role(struct step_ctx *c)
+{
+	return json_packf(c->arena, "{s:s}", "RoleName", role_of(c));
+}
+
+bool teardown_role_observe(struct step_ctx *c, struct exchange *x)
+{
+	return read_aws(c, x, "role", AWS_IAM_GetRole, by_role(c)) ||
+	       (saw_ok(c, "role") &&
+		(read_all(c, x, "attached", AWS_IAM_ListAttachedRolePolicies, by_role(c)) ||
+		 read_all(c, x, "inline", AWS_IAM_ListRolePolicies, by_role(c))));
+}
+
+void teardown_role_plan(struct step_ctx *c, struct exchange *x)
+{
+	const char *arn = json_str_at(saw(c, "attached"), "AttachedPolicies.0.PolicyArn");
+	const char *inlined = json_str_at(saw(c, "inline"), "PolicyNames.0");
+	json_t *in = by_role(c);
+
+	if (!saw_ok(c, "role")) {
+		step_own(c, "iam:role", role_of(c), NULL, "gone");
+		return;
+	}
+	if (!step_tagged_cluster(c, json_at(saw(c, "role"), "Role.Tags")))
+		return; /* of that name by chance: not ours to remove */
+	if (arn) {
+		json_put_str(in, "PolicyArn", arn);
+		remove_one(c, x, AWS_IAM_DetachRolePolicy, in,
+			   arena_printf(c->arena, "%s from %s", arn, role_of(c)), "Detach");
+	} else if (inlined) {
+		json_put_str(in, "PolicyName", inlined);
+		remove_one(c, x, AWS_IAM_DeleteRolePolicy, in,
+			   arena_printf(c->arena, "%s of %s", inlined, role_of(c)),
+			   "Delete the policy");
+	} else {
+		remove_one(c, x, AWS_IAM_DeleteRole, in, role_of(c), "Delete the role");
+	}
+}
+
+/* --- interfaces that were left behind --------------------------------------------- */
+
+static json_t *cluster_filter(struct step_ctx *c)
+{
+	return json_packf(c->arena, "{s:[{s:s, s:[s]}, {s:s, s:[s]}]}", "Filters", "Name",
+			  "tag:instantstart:cluster", "Values", c->target, "Name", "tag-key",
+			  "Values", COMPUTE_SUBNET_TAG);
+}
+
+static json_t *subnet_ids(struct step_ctx *c)
+{
+	json_t *ids = json_new_list(c->arena);
+	size_t i;
+	json_t *s;
+
+	json_array_foreach(json_at(saw(c, "subnets"), "Subnets"), i, s)
+		json_push(ids, json_string(json_str_or(s, "SubnetId", "")));
+	return ids;
+}
+
+static bool read_subnets(struct step_ctx *c, struct exchange *x)
+{
+	return read_all(c, x, "subnets", AWS_EC2_DescribeSubnets, cluster_filter(c));
+}
+
+bool teardown_interfaces_observe(struct step_ctx *c, struct exchange *x)
+{
+	if (read_subnets(c, x))
+		return true;
+	return json_array_size(subnet_ids(c)) > 0 &&
+	       read_all(c, x, "interfaces", AWS_EC2_DescribeNetworkInterfaces,
+			json_packf(c->arena, "{s:[{s:s, s:O}]}", "Filters", "Name",
+				   "subnet-id", "Values", subnet_ids(c)));
+}
+
+const char *interface_names(struct arena *a, const json_t *interfaces)
+{
+	struct buf names;
+	size_t i;
+	json_t *n;
+
+	buf_init(&names, a, 400);
+	json_array_foreach((json_t *)interfaces, i, n)
+		buf_printf(&names, "%s%s (%s, %s)", i ? ", " : "",
+			   json_str_or(n, "NetworkInterfaceId", "?"),
+			   json_str_or(n, "Status", "?"),
+			   json_str_or(n, "Description", "no description"));
+	return names.len ? buf_cstr(&names) : NULL;
+}
+
+/*
+ * The service takes its interfaces away some minutes after the nodes. Detached
+ * ones in our own subnets are removed; attached ones are waited for by name.
+ */
+void teardown_interfaces_plan(struct step_ctx *c, struct exchange *x)
+{
+	const json_t *list = json_at(saw(c, "interfaces"), "NetworkInterfaces");
+	const json_t *detached = json_find(list, "Status", "available");
+	const char *id = json_str_at(detached, "NetworkInterfaceId");
+
+	if (id) {
+		remove_one(c, x, AWS_EC2_DeleteNetworkInterface,
+			   json_packf(c->arena, "{s:s}", "NetworkInterfaceId", id), id,
+			   "Delete the left-over interface");
+		return;
+	}
+	if (json_array_size(list) > 0)
+		step_wait(c, 15, "network interfaces in the compute subnets to go: %s",
+			  interface_names(c->arena, list));
+}
+
+/* --- compute subnets ----------------------------------------------------------------- */
+
+bool teardown_subnets_observe(struct step_ctx *c, struct exchange *x)
+{
+	return read_subnets(c, x);
+}
+
+void teardown_subnets_plan(struct step_ctx *c, struct exchange *x)
+{
+	const char *id = json_str_at(saw(c, "subnets"), "Subnets.0.SubnetId");
+
+	if (!id)
+		return;
+	step_own(c, "ec2:subnet", id, NULL, "gone");
+	remove_one(c, x, AWS_EC2_DeleteSubnet, json_packf(c->arena, "{s:s}", "SubnetId", id),
+		   id, "Delete the compute subnet");
+}
+
+void teardown_subnets_absorb(struct step_ctx *c, const struct answer *a)
+{
+	if (answer_is(a, "DependencyViolation")) {
+		step_own(c, "ec2:subnet", c->item, NULL, "made");
+		step_retry(c, ERR_BLOCKED, "something still uses the subnet %s: %s", c->item,
+			   a->message);
+		return;
+	}
+	teardown_absorb(c, a);
+}
+
+/* --- blocks that we added to somebody's VPC ------------------------------------------- */
+
+static const char *owned_of(const struct step_ctx *c, const char *type)
+{
+	const json_t *row = json_find(json_at(c->input, "owned"), "type", type);
+
+	return json_str_at(row, "id");
+}
+
+bool teardown_blocks_observe(struct step_ctx *c, struct exchange *x)
+{
+	const char *id = owned_of(c, "ec2:vpc-cidr");
+
+	return id && read_all(c, x, "vpcs", AWS_EC2_DescribeVpcs,
+			      json_packf(c->arena, "{s:[{s:s, s:[s]}]}", "Filters", "Name",
+					 "cidr-block-association.association-id", "Values",
+					 id));
+}
+
+void teardown_blocks_plan(struct step_ctx *c, struct exchange *x)
+{
+	const char *id = owned_of(c, "ec2:vpc-cidr");
+	const json_t *assoc =
+		json_find(json_at(saw(c, "vpcs"), "Vpcs.0.CidrBlockAssociationSet"),
+			  "AssociationId", id);
+
+	if (!id)
+		return;
+	step_own(c, "ec2:vpc-cidr", id, NULL, "gone");
+	if (!streq(json_str_or(assoc, "CidrBlockState.State", ""), "associated"))
+		return;
+	remove_one(c, x, AWS_EC2_DisassociateVpcCidrBlock,
+		   json_packf(c->arena, "{s:s}", "AssociationId", id), id,
+		   "Take the address block back");
+}
+
+/* --- log groups -------------------------------------------------------------------------- */
+
+static const char *hyperpod_logs(const struct step_ctx *c)
+{
+	return arena_printf(c->arena, "/aws/sagemaker/Clusters/%s/", hyperpod_name(c));
+}
+
+static const char *control_plane_logs(const struct step_ctx *c)
+{
+	return arena_printf(c->arena, "/aws/eks/%s/cluster", c->target);
+}
+
+bool teardown_logs_observe(struct step_ctx *c, struct exchange *x)
+{
+	return read_all(c, x, "nodes", AWS_LOGS_DescribeLogGroups,
+			json_packf(c->arena, "{s:s}", "logGroupNamePrefix",
+				   hyperpod_logs(c))) ||
+	       read_all(c, x, "plane", AWS_LOGS_DescribeLogGroups,
+			json_packf(c->arena, "{s:s}", "logGroupNamePrefix",
+				   control_plane_logs(c)));
+}
+
+void teardown_logs_plan(struct step_ctx *c, struct exchange *x)
+{
+	const char *name = json_str_at(saw(c, "nodes"), "logGroups.0.logGroupName");
+
+	if (!name && json_find(json_at(saw(c, "plane"), "logGroups"), "logGroupName",
+			       control_plane_logs(c)))
+		name = control_plane_logs(c);
+	if (!name)
+		return;
+	remove_one(c, x, AWS_LOGS_DeleteLogGroup,
+		   json_packf(c->arena, "{s:s}", "logGroupName", name), name,
+		   "Delete the log group");
+}
+
+/* --- our objects, and the bucket when it is empty ------------------------------------------- */
+
+/* Named by the caller: then everything in it goes, data too. */
+static bool bucket_is_given_up(const struct step_ctx *c)
+{
+	const json_t *list = json_at(c->input, "delete_buckets");
+	size_t i;
+	json_t *v;
+
+	json_array_foreach((json_t *)list, i, v)
+		if (streq(json_string_value(v), name_bucket(c)))
+			return true;
+	return false;
+}
+
+bool teardown_objects_observe(struct step_ctx *c, struct exchange *x)
+{
+	json_t *in = json_packf(c->arena, "{s:s}", "Bucket", name_bucket(c));
+
+	if (!bucket_is_given_up(c))
+		json_put_str(in, "Prefix",
+			     arena_printf(c->arena, "clusters/%s/", c->target));
+	return read_aws(c, x, "objects", AWS_S3_ListObjectsV2, in);
+}
+
+void teardown_objects_plan(struct step_ctx *c, struct exchange *x)
+{
+	const char *key = json_str_at(saw(c, "objects"), "Contents.0.Key");
+
+	if (!key)
+		return;
+	step_own(c, "s3:object", arena_printf(c->arena, "%s/%s", name_bucket(c), key), NULL,
+		 "gone");
+	remove_one(c, x, AWS_S3_DeleteObject,
+		   json_packf(c->arena, "{s:s, s:s}", "Bucket", name_bucket(c), "Key", key),
+		   key, "Delete the object");
+}
+
+bool teardown_bucket_observe(struct step_ctx *c, struct exchange *x)
+{
+	json_t *in = json_packf(c->arena, "{s:s}", "Bucket", name_bucket(c));
+
+	if (!name_bucket_is_ours(c))
+		return false;
+	if (read_aws(c, x, "bucket", AWS_S3_HeadBucket, in))
+		return true;
+	return saw_ok(c, "bucket") &&
+	       (read_aws(c, x, "tags", AWS_S3_GetBucketTagging, in) ||
+		read_aws(c, x, "objects", AWS_S3_ListObjectsV2,
+			 json_packf(c->arena, "{s:s, s:i}", "Bucket", name_bucket(c),
+				    "MaxKeys", 1)));
+}
+
+void teardown_bucket_plan(struct step_ctx *c, struct exchange *x)
+{
+	if (!name_bucket_is_ours(c))
+		return;
+	if (!saw_ok(c, "bucket")) {
+		step_own(c, "s3:bucket", name_bucket(c), NULL, "gone");
+		return;
+	}
+	if (!json_find(json_at(saw(c, "tags"), "TagSet"), "Key", "instantstart:shared"))
+		return;
+	if (json_at(saw(c, "objects"), "Contents.0")) {
+		step_save_str(c, "kept_bucket", name_bucket(c));
+		return;
+	}
+	c->item = name_bucket(c);
+	exchange_aws(x, AWS_S3_DeleteBucket,
+		     json_packf(c->arena, "{s:s}", "Bucket", name_bucket(c)));
+	x->what = arena_printf(c->arena, "Delete the empty bucket %s", name_bucket(c));
+}
+
+void teardown_bucket_absorb(struct step_ctx *c, const struct answer *a)
+{
+	if (answer_is(a, "BucketNotEmpty")) {
+		step_save_str(c, "kept_bucket", name_bucket(c)); /* others use it */
+		step_advance(c);
+		return;
+	}
+	teardown_absorb(c, a);
+}

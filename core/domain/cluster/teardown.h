@@ -1,0 +1,49 @@
+/*
+ * teardown.h - the rows of delete_cluster that remove one kind of thing.
+ *
+ * Each looks first, removes one object a claim (its effect's item is the
+ * object's id), and goes round until it sees nothing of ours. What blocks a
+ * removal is named.
+ */
+#ifndef INSTANTSTART_DOMAIN_CLUSTER_TEARDOWN_H
+#define INSTANTSTART_DOMAIN_CLUSTER_TEARDOWN_H
+
+#include "core/domain/step/names.h"
+#include "core/op/kind.h"
+
+/* Goes round once more after a removal; "not found" is as good as done. */
+void teardown_absorb(struct step_ctx *c, const struct answer *a);
+
+/* Rows by arg: the purpose of the role. */
+extern const enum role_purpose teardown_role_nodes, teardown_role_s3_csi,
+	teardown_role_fsx_csi, teardown_role_load_balancers;
+bool teardown_role_observe(struct step_ctx *c, struct exchange *x);
+void teardown_role_plan(struct step_ctx *c, struct exchange *x);
+
+bool teardown_interfaces_observe(struct step_ctx *c, struct exchange *x);
+void teardown_interfaces_plan(struct step_ctx *c, struct exchange *x);
+bool teardown_subnets_observe(struct step_ctx *c, struct exchange *x);
+void teardown_subnets_plan(struct step_ctx *c, struct exchange *x);
+void teardown_subnets_absorb(struct step_ctx *c, const struct answer *a);
+bool teardown_blocks_observe(struct step_ctx *c, struct exchange *x);
+void teardown_blocks_plan(struct step_ctx *c, struct exchange *x);
+bool teardown_logs_observe(struct step_ctx *c, struct exchange *x);
+void teardown_logs_plan(struct step_ctx *c, struct exchange *x);
+bool teardown_objects_observe(struct step_ctx *c, struct exchange *x);
+void teardown_objects_plan(struct step_ctx *c, struct exchange *x);
+bool teardown_bucket_observe(struct step_ctx *c, struct exchange *x);
+void teardown_bucket_plan(struct step_ctx *c, struct exchange *x);
+void teardown_bucket_absorb(struct step_ctx *c, const struct answer *a);
+
+/* "eni-1 (in use by …), eni-2": interfaces for an error; NULL when none. */
+const char *interface_names(struct arena *a, const json_t *interfaces);
+
+#define TEARDOWN_STEP(row, in_phase, words, f, about)                           \
+	{                                                                       \
+		.name = (row), .phase = (in_phase), .title = (words),           \
+		.effect = EFFECT_CONVERGENT, .deadline_s = 3600,                \
+		.observe = f##_observe, .seen = read_seen, .plan = f##_plan,    \
+		.absorb = teardown_absorb, .arg = (about)                       \
+	}
+
+#endif
