@@ -163,12 +163,15 @@ static bool connect_now(struct db *db, struct arena *a, struct err *e)
  */
 static void notice_end(struct db *db)
 {
-	struct pollfd p = {.fd = db->conn ? PQsocket(db->conn) : -1, .events = POLLIN};
+	/* A last message first, then the end: each takes a read of its own. */
+	while (db->conn) {
+		struct pollfd p = {.fd = PQsocket(db->conn), .events = POLLIN};
 
-	if (p.fd < 0 || poll(&p, 1, 0) <= 0)
-		return;
-	if (!PQconsumeInput(db->conn) || PQstatus(db->conn) != CONNECTION_OK)
-		db_close(db);
+		if (poll(&p, 1, 0) <= 0)
+			return;
+		if (!PQconsumeInput(db->conn) || PQstatus(db->conn) != CONNECTION_OK)
+			db_close(db);
+	}
 }
 
 /* --- statements -------------------------------------------------------- */
@@ -181,6 +184,20 @@ static const struct db_query **slot_of(struct db *db, const struct db_query *q)
 	while (db->prepared[i] && db->prepared[i] != q)
 		i = (i + 1) & (PREPARED_SLOTS - 1);
 	return &db->prepared[i];
+}
+
+/*
+ * PQexecPrepared() would give the last of several failures: the end of the
+ * connection, not the server's reason for it, which comes first.
+ */
+static PGresult *first_result(struct db *db, struct arena *a)
+{
+	PGresult *first = own(a, PQgetResult(db->conn));
+	PGresult *more = first;
+
+	while (more && PQstatus(db->conn) == CONNECTION_OK)
+		more = own(a, PQgetResult(db->conn));
+	return first;
 }
 
 /* false with *ret_res NULL or failed. */
@@ -197,8 +214,10 @@ static bool execute(struct db *db, struct arena *a, const struct db_query *q,
 		*slot = q;
 	}
 	*ret_sent = true;
-	*ret_res = own(
-		a, PQexecPrepared(db->conn, q->name, q->n_params, params, NULL, NULL, 0));
+	*ret_res = NULL;
+	if (!PQsendQueryPrepared(db->conn, q->name, q->n_params, params, NULL, NULL, 0))
+		return false;
+	*ret_res = first_result(db, a);
 	return succeeded(*ret_res);
 }
 
