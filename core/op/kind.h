@@ -200,7 +200,8 @@ const char *step_input(const struct step_ctx *c, const char *path);
 /*
  * A cloud object that is ours from now on (state "made", "adopted") or no
  * longer ("gone"): one row of the resource table. `id` is the name or id that
- * the API's delete takes; parent_id may be NULL.
+ * the API's delete takes. With id "*" and state "gone" every row whose type is
+ * like the pattern `type` ("kubernetes:%") went with the thing that held it.
  */
 void step_own(struct step_ctx *c, const char *type, const char *id,
 	      const char *arn, const char *state);

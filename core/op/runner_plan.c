@@ -151,6 +151,14 @@ static bool plan_verdict(struct planner *p, struct level *l, bool missing)
 			list_step(p, l, "wait", l->ctx.step->title);
 			return true;
 		}
+		if (v->kind == VERDICT_FAIL && l->ctx.step->on_fail) {
+			const char *why = arena_strdup(p->a, v->error.detail);
+
+			json_push(p->warnings, json_string(why));
+			l->ctx.step->on_fail(&l->ctx);
+			list_step(p, l, "none", why);
+			return true;
+		}
 		*p->e = v->error;
 		return false;
 	case VERDICT_NONE:

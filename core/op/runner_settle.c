@@ -138,6 +138,11 @@ bool walk_settle(struct walk *w, struct err *e)
 		find_next(w);
 	if (v->kind == VERDICT_WAIT || v->kind == VERDICT_RETRY)
 		schedule(w);
+	if (v->kind == VERDICT_FAIL && w->step->on_fail && !effect_is_unknown(w)) {
+		w->step->on_fail(&w->ctx);
+		if (v->kind == VERDICT_ADVANCE)
+			find_next(w);
+	}
 	w->out.kind = w->kind;
 	w->out.step = w->step;
 	w->out.ctx = &w->ctx;

@@ -30,6 +30,7 @@ create table operation (
 	attempt int not null default 0, -- tries of this step after failures
 	waits int not null default 0,   -- looks of the present wait
 	step_since timestamptz,         -- when the step was first claimed
+	visit int not null default 0,   -- counts arrivals at a step: by advance, goto or retry
 	waiting_for text,               -- one sentence, or null
 	resume_step text,               -- where a retry goes on
 	resume_phase text,
@@ -80,7 +81,8 @@ create table effect (
 	op_id text not null references operation,
 	step text not null,
 	item text not null,             -- of steps with several objects; else ''
-	epoch int not null,             -- grows only after a definite refusal
+	epoch int not null,             -- grows after a definite refusal, and on a new visit
+	visit int not null,             -- visit of the step in which the epoch began
 	class text not null check (class in
 		('token', 'named', 'tagged', 'convergent', 'once')),
 	name text not null,             -- "eks:CreateCluster"

@@ -122,6 +122,13 @@ begin
 	end if;
 end $$;
 
+-- All of a type (a LIKE pattern) went with the thing that held them.
+create function resource_gone(p_cluster text, p_type text) returns void
+language sql security definer set search_path = instantstart, pg_temp as $$
+	update resource set state = 'gone', gone_at = j_now()
+	where cluster = p_cluster and type like p_type and state <> 'gone'
+$$;
+
 create function resource_put(p_cluster text, p_op text, p jsonb) returns void
 language sql security definer set search_path = instantstart, pg_temp as $$
 	insert into resource as r (cluster, type, id, arn, op_id, state, data, made_at, gone_at)

@@ -107,7 +107,7 @@ create trigger op_shown_update before update on operation
 create function op_store(o operation) returns void language sql as $$
 	update operation set state = o.state, step = o.step, phase = o.phase,
 		phases = o.phases, data = o.data, attempt = o.attempt, waits = o.waits,
-		step_since = o.step_since, waiting_for = o.waiting_for,
+		step_since = o.step_since, visit = o.visit, waiting_for = o.waiting_for,
 		resume_step = o.resume_step, resume_phase = o.resume_phase, due_at = o.due_at,
 		claimed_by = o.claimed_by, wake = o.wake, queued = o.queued,
 		cancel_requested = o.cancel_requested, cancel_undo = o.cancel_undo,

@@ -60,7 +60,9 @@ $$;
 --   issued   issued before, outcome unknown; issued_at_ms is of that issue
 --   done     the outcome is stored; nothing is to be sent
 -- A convergent effect that was done is a new intent: it is planned after a fresh
--- read, so what it saw has changed since.
+-- read, so what it saw has changed since. So is any other on a new visit of the
+-- step (the thing was cleared away, or a retry found it missing): an answer
+-- belongs to the visit that asked. What is done once stays done once.
 create function op_intent(p_op text, p_gen bigint, p_step text, p_item text, p_class text,
 	p_name text, p_digest text, p_request jsonb, out status text, out token text,
 	out epoch int, out issued_at_ms bigint, out digest text, out response jsonb)
@@ -68,20 +70,22 @@ language plpgsql security definer set search_path = instantstart, pg_temp as $$
 declare
 	v_now timestamptz := j_now();
 	e effect;
+	o operation := op_fenced(p_op, p_gen);
 begin
-	perform op_fenced(p_op, p_gen);
 	select * into e from effect x where x.op_id = p_op and x.step = p_step
 		and x.item = p_item order by x.epoch desc limit 1;
-	if not found or e.outcome = 'refused' then
+	if not found or e.outcome = 'refused'
+		or (e.outcome = 'done' and e.visit < o.visit
+			and e.class not in ('once', 'convergent')) then
 		status := 'new';
 		epoch := coalesce(e.epoch, 0) + 1;
 		token := effect_token(p_op, p_step, p_item, epoch);
 		digest := p_digest;
 		issued_at_ms := 0;
 		insert into effect (op_id, step, item, epoch, class, name, token, digest, request,
-			gen, first_issued_at, issued_at)
+			gen, visit, first_issued_at, issued_at)
 		values (p_op, p_step, p_item, epoch, p_class, p_name, token, p_digest, p_request,
-			p_gen, v_now, v_now);
+			p_gen, o.visit, v_now, v_now);
 		return;
 	end if;
 	status := case when e.outcome is null then 'issued'

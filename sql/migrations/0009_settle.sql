@@ -40,7 +40,11 @@ declare
 	i jsonb;
 begin
 	for i in select * from jsonb_array_elements(coalesce(j_some(s->'resources'), '[]')) loop
-		perform resource_put(coalesce(i->>'cluster', o.cluster), o.root_id, i);
+		if i->>'id' = '*' then
+			perform resource_gone(coalesce(i->>'cluster', o.cluster), i->>'type');
+		else
+			perform resource_put(coalesce(i->>'cluster', o.cluster), o.root_id, i);
+		end if;
 	end loop;
 	for i in select * from jsonb_array_elements(coalesce(j_some(s->'catalog'), '[]')) loop
 		perform catalog_put(i->>'kind', coalesce(i->>'cluster', o.cluster), i->>'name',
@@ -68,6 +72,7 @@ begin
 	o.attempt := 0;
 	o.waits := 0;
 	o.step_since := null;
+	o.visit := o.visit + 1;
 	o.waiting_for := null;
 	o.answer := null;
 	o.due_at := p_now;

@@ -120,6 +120,7 @@ begin
 	o.attempt := 0;
 	o.waits := 0;
 	o.step_since := null;
+	o.visit := o.visit + 1;
 	o.answer := null;
 	o.cancel_requested := o.cancel_requested and o.step = 'undo';
 	o.cancel_undo := o.cancel_requested;
