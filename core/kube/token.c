@@ -91,14 +91,20 @@ static const char *sts_url(const struct aws *aws, struct arena *a)
 static bool mint(struct kube *k, const struct kube_target *t, int64_t now_ms,
 		 struct arena *a, const char **ret, int64_t *ret_until_ms, struct err *e)
 {
-	const struct http_header signed_too = {"x-k8s-aws-id", t->cluster_name};
+	const struct http_request req = {.method = "GET",
+					 .url = sts_url(k->aws, a),
+					 .header = {{"x-k8s-aws-id", t->cluster_name}},
+					 .n_headers = 1};
 	struct aws_keys keys;
-	const char *url = NULL;
+	const struct sigv4 signer = {.keys = &keys,
+				     .region = k->aws->region,
+				     .service = "sts",
+				     .wall_ms = now_ms};
+	const char *url;
 
 	if (!aws_credentials_get(k->aws->credentials, a, &keys, e))
 		return false;
-	url = sigv4_presign(a, "GET", sts_url(k->aws, a), &signed_too, 1, "sts",
-			    k->aws->region, &keys, now_ms, TOKEN_URL_EXPIRES_S);
+	url = sigv4_presign(&signer, &req, TOKEN_URL_EXPIRES_S, a);
 	*ret_until_ms = now_ms + TOKEN_LIFE_MS - TOKEN_MARGIN_MS;
 	if (keys.expires_ms > 0 && keys.expires_ms - TOKEN_MARGIN_MS < *ret_until_ms)
 		*ret_until_ms = keys.expires_ms - TOKEN_MARGIN_MS;
