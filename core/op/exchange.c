@@ -159,7 +159,7 @@ static json_t *mask(const json_t *tree)
 	if (!json_is_array(tree))
 		return json_deep_copy(tree);
 	copy = json_array();
-	json_array_foreach((json_t *)(uintptr_t)tree, i, value)
+	json_array_foreach(tree, i, value)
 		json_array_append_new(copy, mask(value));
 	return copy;
 }

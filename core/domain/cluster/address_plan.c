@@ -15,7 +15,7 @@ void vpc_blocks(const json_t *vpcs, struct cidr_set *ret)
 	size_t i, j;
 	json_t *vpc, *assoc;
 
-	json_array_foreach((json_t *)vpcs, i, vpc) {
+	json_array_foreach(vpcs, i, vpc) {
 		add_block(ret, json_str_at(vpc, "CidrBlock"));
 		json_array_foreach(json_at(vpc, "CidrBlockAssociationSet"), j, assoc)
 			add_block(ret, json_str_at(assoc, "CidrBlock"));
@@ -27,7 +27,7 @@ static const char *overlapping_vpc(const json_t *vpcs, struct cidr block, struct
 	size_t i;
 	json_t *vpc;
 
-	json_array_foreach((json_t *)vpcs, i, vpc) {
+	json_array_foreach(vpcs, i, vpc) {
 		struct cidr_set one;
 		json_t *list = json_own(a, json_pack("[O]", vpc));
 

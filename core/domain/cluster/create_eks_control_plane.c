@@ -75,7 +75,7 @@ static void check_existing(struct step_ctx *c)
 	size_t i;
 	json_t *s;
 
-	json_array_foreach((json_t *)subnets, i, s) {
+	json_array_foreach(subnets, i, s) {
 		if (!streq(json_str_at(s, "VpcId"), vpc_id)) {
 			struct err *e = step_fail(c, ERR_INVALID_INPUT,
 						  "the subnet %s is in another VPC, %s",

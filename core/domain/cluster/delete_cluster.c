@@ -135,7 +135,7 @@ static const json_t *newest_failure(const json_t *events)
 	size_t i;
 	json_t *e;
 
-	json_array_foreach((json_t *)events, i, e)
+	json_array_foreach(events, i, e)
 		if (streq(json_str_or(e, "ResourceStatus", ""), "DELETE_FAILED") &&
 		    !streq(json_str_or(e, "ResourceType", ""), "AWS::CloudFormation::Stack"))
 			return e;

@@ -60,7 +60,7 @@ static bool hyperpod_observe(struct step_ctx *c, struct exchange *x)
 	if (read_all(c, x, "list", AWS_SAGEMAKER_ListClusters, NULL))
 		return true;
 	list = json_at(saw(c, "list"), "ClusterSummaries");
-	json_array_foreach((json_t *)list, i, s) {
+	json_array_foreach(list, i, s) {
 		const char *name = json_str_or(s, "ClusterName", "");
 
 		if (read_aws(c, x, name, AWS_SAGEMAKER_DescribeCluster,
@@ -84,7 +84,7 @@ static const json_t *find_hyperpod(const struct step_ctx *c)
 
 	if (wanted_name(c))
 		return saw(c, "named");
-	json_array_foreach((json_t *)list, i, s) {
+	json_array_foreach(list, i, s) {
 		const json_t *one = saw(c, json_str_or(s, "ClusterName", ""));
 
 		if (one && is_on(c, one))
@@ -114,7 +114,7 @@ static void hyperpod_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	}
 	if (found)
-		step_save(c, "hyperpod", json_incref((json_t *)found));
+		step_save(c, "hyperpod", json_deep_copy(found));
 }
 
 static void record_plan(struct step_ctx *c, struct exchange *x)

@@ -69,7 +69,7 @@ const json_t *stack_first_failure(const json_t *events)
 	size_t i;
 	json_t *event;
 
-	json_array_foreach((json_t *)events, i, event)
+	json_array_foreach(events, i, event)
 		if (is_failure(event))
 			first = event;
 	return first;
@@ -81,7 +81,7 @@ const char *stack_progress(struct arena *a, const json_t *resources)
 	const char *busy = NULL;
 	json_t *r;
 
-	json_array_foreach((json_t *)resources, i, r) {
+	json_array_foreach(resources, i, r) {
 		const char *status = json_str_or(r, "ResourceStatus", "");
 
 		if (str_has_suffix(str_of(status), STR("_COMPLETE")))

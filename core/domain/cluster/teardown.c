@@ -119,7 +119,7 @@ const char *interface_names(struct arena *a, const json_t *interfaces)
 	json_t *n;
 
 	buf_init(&names, a, 400);
-	json_array_foreach((json_t *)interfaces, i, n)
+	json_array_foreach(interfaces, i, n)
 		buf_printf(&names, "%s%s (%s, %s)", i ? ", " : "",
 			   json_str_or(n, "NetworkInterfaceId", "?"),
 			   json_str_or(n, "Status", "?"),
@@ -258,7 +258,7 @@ static bool bucket_is_given_up(const struct step_ctx *c)
 	size_t i;
 	json_t *v;
 
-	json_array_foreach((json_t *)list, i, v)
+	json_array_foreach(list, i, v)
 		if (streq(json_string_value(v), name_bucket(c)))
 			return true;
 	return false;

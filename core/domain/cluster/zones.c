@@ -19,7 +19,7 @@ const json_t *zone_find(const json_t *zones, const char *wanted)
 	size_t i;
 	json_t *zone;
 
-	json_array_foreach((json_t *)zones, i, zone)
+	json_array_foreach(zones, i, zone)
 		if (streq(json_str_at(zone, "ZoneName"), wanted) ||
 		    streq(json_str_at(zone, "ZoneId"), wanted))
 			return zone;
@@ -42,7 +42,7 @@ bool zones_choose(const json_t *zones, const char *wanted, const json_t *ret[2])
 
 	if (first && usable(first))
 		ret[n++] = first;
-	json_array_foreach((json_t *)zones, i, zone) {
+	json_array_foreach(zones, i, zone) {
 		if (n == 2)
 			break;
 		if (zone != first && usable(zone))

@@ -144,7 +144,7 @@ static const json_t *first_unready(const json_t *deployments)
 	size_t i;
 	json_t *d;
 
-	json_array_foreach((json_t *)deployments, i, d)
+	json_array_foreach(deployments, i, d)
 		if (json_int_or(d, "status.availableReplicas", 0) <
 		    json_int_or(d, "spec.replicas", 1))
 			return d;

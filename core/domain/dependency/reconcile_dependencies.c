@@ -31,7 +31,7 @@ static bool asked_for(const struct step_ctx *c, const char *name)
 
 	if (json_array_size(only) == 0)
 		return true;
-	json_array_foreach((json_t *)only, i, v)
+	json_array_foreach(only, i, v)
 		if (streq(json_string_value(v), name))
 			return true;
 	return false;
@@ -84,7 +84,7 @@ bool any_node_ready(const json_t *nodes)
 	size_t i;
 	json_t *node;
 
-	json_array_foreach((json_t *)nodes, i, node) {
+	json_array_foreach(nodes, i, node) {
 		const json_t *ready =
 			json_find(json_at(node, "status.conditions"), "type", "Ready");
 

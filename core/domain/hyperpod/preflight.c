@@ -41,7 +41,7 @@ static const char *zones_that_offer(struct step_ctx *c, const json_t *offerings)
 	json_t *o;
 
 	buf_init(&list, c->arena, 200);
-	json_array_foreach((json_t *)offerings, i, o)
+	json_array_foreach(offerings, i, o)
 		buf_printf(&list, "%s%s", i ? ", " : "", json_str_or(o, "Location", "?"));
 	return buf_cstr(&list);
 }

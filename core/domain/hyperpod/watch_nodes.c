@@ -136,7 +136,7 @@ static int64_t ready_nodes(const struct step_ctx *c)
 	size_t i;
 	json_t *node;
 
-	json_array_foreach((json_t *)nodes, i, node) {
+	json_array_foreach(nodes, i, node) {
 		const json_t *cond =
 			json_find(json_at(node, "status.conditions"), "type", "Ready");
 		const json_t *labels = json_at(node, "metadata.labels");
@@ -169,7 +169,7 @@ static void script_failed(struct step_ctx *c, const char *text)
 		return;
 	}
 	buf_init(&tail, c->arena, 8192);
-	json_array_foreach((json_t *)lines, i, line)
+	json_array_foreach(lines, i, line)
 		buf_printf(&tail, "%s\n", json_str_or(line, "message", ""));
 	step_event(c, "lifecycle_log",
 		   json_pack("{s:s, s:s}", "group", log_group(c), "tail", buf_cstr(&tail)));

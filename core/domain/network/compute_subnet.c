@@ -65,7 +65,7 @@ static const json_t *choose_table(const json_t *tables, const json_t *subnets,
 	size_t i;
 	json_t *table;
 
-	json_array_foreach((json_t *)tables, i, table) {
+	json_array_foreach(tables, i, table) {
 		if (!leads_to_nat(table))
 			continue;
 		if (serves_zone(table, subnets, zone_id))
@@ -81,7 +81,7 @@ static const json_t *tagged_subnet(const json_t *subnets, const char *zone_id)
 	size_t i;
 	json_t *subnet;
 
-	json_array_foreach((json_t *)subnets, i, subnet) {
+	json_array_foreach(subnets, i, subnet) {
 		const json_t *tag = json_find(json_at(subnet, "Tags"), "Key",
 					      COMPUTE_SUBNET_TAG);
 
@@ -112,7 +112,7 @@ static bool choose_cidr(struct step_ctx *c, const json_t *vpcs, const json_t *su
 	cidr_set_init(&taken, c->arena);
 	cidr_set_init(&all, c->arena);
 	cidr_set_init(&own, c->arena);
-	json_array_foreach((json_t *)subnets, i, s)
+	json_array_foreach(subnets, i, s)
 		if (cidr_parse(json_str_or(s, "CidrBlock", ""), &block))
 			cidr_set_add(&taken, block);
 	vpc_blocks(json_own(c->arena, json_pack("[O]", vpc)), &own);

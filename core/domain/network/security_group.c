@@ -23,7 +23,7 @@ static bool has_self_rule(const json_t *rules, const char *id)
 	size_t i;
 	json_t *rule;
 
-	json_array_foreach((json_t *)rules, i, rule)
+	json_array_foreach(rules, i, rule)
 		if (streq(json_str_or(rule, "IpProtocol", ""), "-1") &&
 		    json_find(json_at(rule, "UserIdGroupPairs"), "GroupId", id))
 			return true;

@@ -167,7 +167,7 @@ static const char *handle_twin(const struct step_ctx *c, const json_t *volumes,
 	size_t i;
 	json_t *v;
 
-	json_array_foreach((json_t *)volumes, i, v)
+	json_array_foreach(volumes, i, v)
 		if (streq(json_str_or(v, "spec.csi.volumeHandle", ""), handle) &&
 		    !streq(json_str_or(v, "metadata.name", ""), storage_volume(c)))
 			return json_str_at(v, "metadata.name");
@@ -179,7 +179,7 @@ static const json_t *named(const json_t *items, const char *name)
 	size_t i;
 	json_t *v;
 
-	json_array_foreach((json_t *)items, i, v)
+	json_array_foreach(items, i, v)
 		if (streq(json_str_or(v, "metadata.name", ""), name))
 			return v;
 	return NULL;

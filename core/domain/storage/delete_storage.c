@@ -48,7 +48,7 @@ static void users_plan(struct step_ctx *c, struct exchange *x)
 
 	(void)x;
 	buf_init(&names, c->arena, 300);
-	json_array_foreach((json_t *)pods, i, pod)
+	json_array_foreach(pods, i, pod)
 		if (uses_claim(pod, storage_name(c)) && !has_ended(pod))
 			buf_printf(&names, "%s%s", names.len ? ", " : "",
 				   json_str_or(pod, "metadata.name", "?"));

@@ -169,7 +169,7 @@ bool object_covers(const json_t *there, const json_t *wanted)
 	size_t i;
 
 	if (json_is_object(wanted)) {
-		json_object_foreach((json_t *)wanted, key, value)
+		json_object_foreach((json_t *)(uintptr_t)wanted, key, value)
 			if (!object_covers(json_object_get(there, key), value))
 				return false;
 		return json_is_object(there);
@@ -177,7 +177,7 @@ bool object_covers(const json_t *there, const json_t *wanted)
 	if (json_is_array(wanted)) {
 		if (json_array_size(there) != json_array_size(wanted))
 			return false;
-		json_array_foreach((json_t *)wanted, i, value)
+		json_array_foreach(wanted, i, value)
 			if (!object_covers(json_array_get(there, i), value))
 				return false;
 		return true;
