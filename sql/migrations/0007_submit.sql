@@ -52,6 +52,7 @@ begin
 	o.root_id := coalesce(p_parent.root_id, o.id);
 	o.undo := false;
 	o.state := 'live';
+	o.visit := 0;
 	o.step := s->>'step';
 	o.phase := s->>'phase';
 	select coalesce(jsonb_agg(p || '{"state": "pending"}' order by n), '[]') into o.phases
