@@ -41,7 +41,7 @@ static bool has_unknown(const json_t *tree)
 	json_object_foreach((json_t *)(uintptr_t)tree, key, value)
 		if (has_unknown(value))
 			return true;
-	json_array_foreach((json_t *)(uintptr_t)tree, i, value)
+	json_array_foreach(tree, i, value)
 		if (has_unknown(value))
 			return true;
 	return false;
