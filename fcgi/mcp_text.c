@@ -53,6 +53,6 @@ struct str mcp_text_of(struct str json, struct arena *a)
 		   "],\"truncated\":\"%zu of %zu items; structuredContent has all of "
 		   "them, limit and cursor give smaller pages\",\"next_cursor\":%s}",
 		   i, json_array_size(items),
-		   cursor && json_is_string(cursor) ? json_text(a, cursor) : "null");
+		   json_is_string(cursor) ? json_text(a, cursor) : "null");
 	return buf_str(&b);
 }
