@@ -135,6 +135,7 @@ static void read_claim(const json_t *o, struct claim *ret)
 		.issued = json_bool_or(o, "issued", false),
 		.issued_at_ms = json_int_or(o, "issued_at_ms", 0),
 		.issued_item = json_str_at(o, "issued_item"),
+		.issued_epoch = (int)json_int_or(o, "issued_epoch", 0),
 		.child_id = json_str_at(o, "child_id"),
 		.child_state = json_str_at(o, "child_state"),
 		.child_result = tree_at(o, "child_result"),

@@ -149,6 +149,7 @@ static bool take_word(struct walk *w)
 	if (streq(word, CHOICE_NOT_HAPPENED)) {
 		/* As after a definite refusal: the next claim gets a new epoch. */
 		w->out.effect = EFFECT_REFUSED;
+		walk_word_taken(w);
 		step_retry(&w->ctx, ERR_AMBIGUOUS,
 			   "It did not happen, by decision: sent again");
 		w->exact_due = true;

@@ -162,9 +162,9 @@ static json_t *top_scalars(const json_t *out)
 	const char *key;
 	json_t *value;
 
-	json_object_foreach((json_t *)(uintptr_t)out, key,
-			    value) if (!json_is_object(value) && !json_is_array(value))
-		json_object_set(small, key, value);
+	json_object_foreach((json_t *)(uintptr_t)out, key, value)
+		if (!json_is_object(value) && !json_is_array(value))
+			json_object_set(small, key, value);
 	return small;
 }
 

@@ -194,14 +194,17 @@ static void stall(struct harness *h)
 /*
  * A process that freezes between its last check and the send may leak one
  * effect when nothing but time guards it; those classes are not asked to
- * survive it (facts: zero is evidence there, not proof).
+ * survive it. Nor is a token whose refusal, seen by the one who took over, has
+ * made way for the next epoch.
  */
-static bool may_stall(const char *point, const struct step *s)
+static bool may_stall(const struct harness *h, const char *point, const struct step *s)
 {
 	if (streq(point, "after-settle"))
 		return false;
-	return !streq(point, "before-send") ||
-	       (s->effect != EFFECT_TAGGED && s->effect != EFFECT_ONCE);
+	if (!streq(point, "before-send"))
+		return true;
+	return s->effect != EFFECT_TAGGED && s->effect != EFFECT_ONCE &&
+	       h->scenario->retries == 0;
 }
 
 static void act(struct harness *h, enum act a, const char *point, const struct step *s)
@@ -209,7 +212,7 @@ static void act(struct harness *h, enum act a, const char *point, const struct s
 	if (a == ACT_CRASH) {
 		h->acted = true;
 		longjmp(h->crash, 1);
-	} else if (a == ACT_STALL && may_stall(point, s)) {
+	} else if (a == ACT_STALL && may_stall(h, point, s)) {
 		h->acted = true;
 		stall(h);
 	} else if (a == ACT_CANCEL || a == ACT_UNDO) {

@@ -58,9 +58,15 @@ static void keep_items(struct step_ctx *c, const struct answer *a)
 	json_object_set(c->seen, "items", json_at(a->out, "items"));
 }
 
+/* What the API's delete takes: the name where names are unique. */
+static const char *key_of(const json_t *o)
+{
+	return json_str_at(o, streq(json_str_at(o, "type"), "named") ? "name" : "id");
+}
+
 static void own_and_advance(struct step_ctx *c, const json_t *o)
 {
-	step_own(c, json_str_at(o, "type"), json_str_at(o, "id"), NULL, "made");
+	step_own(c, json_str_at(o, "type"), key_of(o), NULL, "made");
 	step_save_str(c, c->step->name, json_str_at(o, "id"));
 	step_advance(c);
 }
@@ -150,7 +156,7 @@ static void take_pair(struct step_ctx *c, const json_t *o)
 {
 	const bool last = streq(c->item, "two");
 
-	step_own(c, "named", json_str_at(o, "id"), NULL, "made");
+	step_own(c, "named", key_of(o), NULL, "made");
 	step_save_str(c, arena_printf(c->arena, "pair.%s", c->item),
 		      json_str_at(o, "id"));
 	if (last)
@@ -373,15 +379,12 @@ static void see_doomed(struct step_ctx *c, const struct answer *a)
 	if (!a->ok)
 		return;
 	json_object_set(c->seen, "object", a->out);
-	step_save_str(c, arena_printf(c->arena, "id.%s", c->step->name),
-		      json_str_at(a->out, "id"));
 	json_drop(c->data, "absent_since");
 }
 
 static void plan_doomed(struct step_ctx *c, struct exchange *x)
 {
 	const int64_t since = json_int_or(c->data, "absent_since", 0);
-	const char *id = step_get(c, arena_printf(c->arena, "id.%s", c->step->name));
 
 	if (json_at(c->seen, "object")) {
 		ask(x, KUBE_DELETE, "named", doomed(c), tags(c));
@@ -390,8 +393,7 @@ static void plan_doomed(struct step_ctx *c, struct exchange *x)
 			json_put_int(c->data, "absent_since", c->now_ms);
 		step_wait(c, 10, "a second look that finds nothing");
 	} else {
-		if (id)
-			step_own(c, "named", id, NULL, "gone");
+		step_own(c, "named", doomed(c), NULL, "gone");
 		json_drop(c->data, "absent_since");
 		step_advance(c);
 	}
