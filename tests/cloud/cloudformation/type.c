@@ -80,6 +80,55 @@ const char *cfn_generated_name(struct cfn_unit *u, size_t max)
 	return name;
 }
 
+static bool is_aws_tag(const json_t *tag)
+{
+	return str_starts(json_str_or(tag, "Key", ""), "aws:");
+}
+
+json_t *cfn_own_tags(const struct cfn_unit *u)
+{
+	json_t *list = json_new_list(u->arena), *t;
+	size_t i;
+
+	json_array_foreach(u->tags, i, t)
+		if (!is_aws_tag(t))
+			json_array_append(list, t);
+	return list;
+}
+
+void cfn_stamp(struct cfn_unit *u)
+{
+	static const struct {
+		const char *type, *table, *attr, *member;
+	} places[] = {
+		{"AWS::EC2::VPC", "ec2.vpc", NULL, "Tags"},
+		{"AWS::EC2::InternetGateway", "ec2.igw", NULL, "Tags"},
+		{"AWS::EC2::Subnet", "ec2.subnet", NULL, "Tags"},
+		{"AWS::EC2::EIP", "ec2.address", "attrs.AllocationId", "Tags"},
+		{"AWS::EC2::NatGateway", "ec2.nat", NULL, "Tags"},
+		{"AWS::EC2::RouteTable", "ec2.route_table", NULL, "Tags"},
+		{"AWS::EC2::VPCEndpoint", "ec2.endpoint", NULL, "Tags"},
+		{"AWS::EC2::SecurityGroup", "ec2.group", NULL, "Tags"},
+		{"AWS::IAM::Role", "iam.role", NULL, "_tags"},
+	};
+	const char *type = json_str_or(u->state, "type", "");
+
+	for (size_t p = 0; p < sizeof(places) / sizeof(places[0]); p++) {
+		const char *id = places[p].attr ? json_str_at(u->state, places[p].attr)
+						: cfn_physical(u);
+		json_t *obj = cloud_get(u->cloud, places[p].table, id);
+		size_t i;
+		json_t *t;
+
+		if (!streq(places[p].type, type) || !obj)
+			continue;
+		json_array_foreach(u->tags, i, t)
+			if (is_aws_tag(t))
+				json_push(json_object_get(obj, places[p].member),
+					  json_deep_copy(t));
+	}
+}
+
 json_t *cfn_tag_map(const struct cfn_unit *u)
 {
 	json_t *map = json_new_object(u->arena);

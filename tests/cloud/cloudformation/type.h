@@ -50,6 +50,10 @@ void cfn_set_attr(struct cfn_unit *u, const char *name, const char *value);
 const char *cfn_physical(const struct cfn_unit *u);
 /* "<stack>-<logical>-<12 characters>", cut to max. */
 const char *cfn_generated_name(struct cfn_unit *u, size_t max);
+/* The tags without aws:…, which no caller may send. */
+json_t *cfn_own_tags(const struct cfn_unit *u);
+/* Puts the aws:… tags on what was made, as only AWS itself can. */
+void cfn_stamp(struct cfn_unit *u);
 /* {"Key": "Value"} of the tags. */
 json_t *cfn_tag_map(const struct cfn_unit *u);
 /* true when the code means "there is no such thing". */

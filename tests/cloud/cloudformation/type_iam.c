@@ -34,7 +34,7 @@ static bool role_create(struct cfn_unit *u)
 	json_put_str(in, "AssumeRolePolicyDocument",
 		     json_text(u->arena,
 			       json_object_get(u->props, "AssumeRolePolicyDocument")));
-	json_object_set(in, "Tags", u->tags);
+	json_object_set(in, "Tags", cfn_own_tags(u));
 	if (!cfn_invoke_tree(u, "iam", "CreateRole", in, &out))
 		return false;
 	cfn_set_physical(u, name);

@@ -1,0 +1,151 @@
+/* The API server of a cluster, and what EKS itself writes to it. */
+#include "tests/cloud/eks/eks.h"
+
+#include <openssl/evp.h>
+#include <string.h>
+
+static const char *base64(struct arena *a, const char *text)
+{
+	size_t n = strlen(text);
+	unsigned char *out = arena_alloc(a, (n + 2) / 3 * 4 + 1);
+
+	EVP_EncodeBlock(out, (const unsigned char *)text, (int)n);
+	return (const char *)out;
+}
+
+static void put(struct cloud *c, const char *cluster, json_t *object)
+{
+	cloud_kube_put(c, cluster, object);
+}
+
+static void put_service_account(struct cloud *c, const char *cluster, const char *ns,
+				const char *name)
+{
+	put(c, cluster,
+	    json_pack("{s:s,s:s,s:{s:s,s:s}}", "apiVersion", "v1", "kind",
+		      "ServiceAccount", "metadata", "name", name, "namespace", ns));
+}
+
+static void put_namespace(struct cloud *c, const char *cluster, const char *name)
+{
+	if (cloud_kube_get(c, cluster, "v1", "namespaces", NULL, name))
+		return;
+	put(c, cluster,
+	    json_pack("{s:s,s:s,s:{s:s,s:{s:s}},s:{s:[s]},s:{s:s}}", "apiVersion", "v1",
+		      "kind", "Namespace", "metadata", "name", name, "labels",
+		      "kubernetes.io/metadata.name", name, "spec", "finalizers",
+		      "kubernetes", "status", "phase", "Active"));
+}
+
+static void put_workload(struct cloud *c, const char *cluster, const char *kind,
+			 const char *ns, const char *name, int replicas)
+{
+	json_t *o = json_pack(
+		"{s:s,s:s,s:{s:s,s:s,s:{s:s}},s:{s:{s:{s:s}},s:{s:{s:{s:s}},s:{s:s,s:[{s:s,s:s}]}}}}",
+		"apiVersion", "apps/v1", "kind", kind, "metadata", "name", name,
+		"namespace", ns, "labels", "eks.amazonaws.com/component", name, "spec",
+		"selector", "matchLabels", "k8s-app", name, "template", "metadata",
+		"labels", "k8s-app", name, "spec", "serviceAccountName", name,
+		"containers", "name", name, "image",
+		"602401143452.dkr.ecr.us-west-2.amazonaws.com/eks/addon:v1");
+
+	if (streq(kind, "Deployment"))
+		json_put_int(o, "spec.replicas", replicas);
+	put_service_account(c, cluster, ns, name);
+	put(c, cluster, o);
+}
+
+static const char *workload_name(const char *addon)
+{
+	return streq(addon, "vpc-cni") ? "aws-node" : addon;
+}
+
+static void put_csi_driver(struct cloud *c, const char *cluster, const char *name)
+{
+	put(c, cluster,
+	    json_pack("{s:s,s:s,s:{s:s},s:{s:b,s:[s]}}", "apiVersion",
+		      "storage.k8s.io/v1", "kind", "CSIDriver", "metadata", "name", name,
+		      "spec", "attachRequired", 0, "volumeLifecycleModes", "Persistent"));
+}
+
+void eks_kubernetes_addon(struct cloud *c, struct arena *a, const json_t *addon)
+{
+	const char *cluster = json_str_or(addon, "clusterName", "");
+	const char *name = json_str_or(addon, "addonName", "");
+	const struct eks_addon_kind *k = eks_addon_kind(name);
+
+	(void)a;
+	put_namespace(c, cluster, k->ns);
+	put_workload(c, cluster,
+		     streq(k->workload, "daemonset") ? "DaemonSet" : "Deployment", k->ns,
+		     workload_name(name), 2);
+	if (streq(name, "aws-mountpoint-s3-csi-driver"))
+		put_csi_driver(c, cluster, "s3.csi.aws.com");
+	else if (streq(name, "aws-fsx-csi-driver"))
+		put_csi_driver(c, cluster, "fsx.csi.aws.com");
+	else if (streq(name, "aws-ebs-csi-driver"))
+		put_csi_driver(c, cluster, "ebs.csi.aws.com");
+}
+
+static void put_aws_auth(struct cloud *c, const char *cluster)
+{
+	put(c, cluster,
+	    json_pack("{s:s,s:s,s:{s:s,s:s},s:{s:s}}", "apiVersion", "v1", "kind",
+		      "ConfigMap", "metadata", "name", "aws-auth", "namespace",
+		      "kube-system", "data", "mapRoles", ""));
+}
+
+void eks_kubernetes_start(struct cloud *c, struct arena *a, json_t *cluster)
+{
+	static const char *const namespaces[] = {"default", "kube-system", "kube-public",
+						 "kube-node-lease"};
+	const struct cloud_options *o = cloud_opts(c);
+	const char *name = json_str_or(cluster, "name", "");
+	const char *id = cloud_id(c, a, "", 32);
+
+	cloud_kube_create(c, name, id);
+	json_put_str(cluster, "_kube_id", id);
+	json_put_str(cluster, "endpoint",
+		     arena_printf(a, "%s/k8s/%s", o->kube_base_url, id));
+	json_put_str(cluster, "certificateAuthority.data", base64(a, o->kube_ca_pem));
+	json_put_str(cluster, "identity.oidc.issuer",
+		     arena_printf(a, "https://oidc.eks.%s.amazonaws.com/id/%s", o->region,
+				  id));
+	for (size_t i = 0; i < sizeof(namespaces) / sizeof(namespaces[0]); i++)
+		put_namespace(c, name, namespaces[i]);
+	if (!streq(json_str_at(cluster, "accessConfig.authenticationMode"), "API"))
+		put_aws_auth(c, name);
+	if (json_bool_or(cluster, "_self_managed", true)) {
+		put_workload(c, name, "DaemonSet", "kube-system", "aws-node", 0);
+		put_workload(c, name, "DaemonSet", "kube-system", "kube-proxy", 0);
+		put_workload(c, name, "Deployment", "kube-system", "coredns", 2);
+	}
+}
+
+static bool node_is_ready(const json_t *node)
+{
+	const json_t *ready =
+		json_find(json_at(node, "status.conditions"), "type", "Ready");
+
+	return streq(json_str_at(ready, "status"), "True");
+}
+
+/* HyperPod's nodes; this EKS has no others. */
+int eks_ready_nodes(struct cloud *c, struct arena *a, const char *cluster)
+{
+	const char *id;
+	json_t *node;
+	int n = 0;
+
+	json_object_foreach(cloud_table(c, "sagemaker.node"), id, node) {
+		const char *instance = json_str_or(node, "InstanceId", "");
+
+		if (!streq(json_str_at(node, "_eks"), cluster))
+			continue;
+		if (node_is_ready(
+			    cloud_kube_get(c, cluster, "v1", "nodes", NULL,
+					   arena_printf(a, "hyperpod-%s", instance))))
+			n++;
+	}
+	return n;
+}

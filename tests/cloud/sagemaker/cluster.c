@@ -1,0 +1,444 @@
+/* Clusters: creation, updates, life, deletion. */
+#include <string.h>
+
+#include "tests/cloud/eks/eks.h"
+#include "tests/cloud/sagemaker/sagemaker.h"
+
+enum {
+	CREATE_MS = 3 * 60 * 1000,      /* until a Continuous cluster is InService */
+	MIN_COUNT_MS = 3 * 3600 * 1000, /* how long MinInstanceCount is waited for */
+	DELETE_MS = 60 * 1000
+};
+
+static const char *const passed[] = {"VpcConfig",           "Orchestrator",
+				     "NodeRecovery",        "NodeProvisioningMode",
+				     "TieredStorageConfig", "ClusterRole"};
+
+static const char *slr_arn(struct sm_work *w)
+{
+	return arena_printf(
+		w->arena,
+		"arn:aws:iam::%s:role/aws-service-role/"
+		"hyperpod.sagemaker.amazonaws.com/AWSServiceRoleForSageMakerHyperPod",
+		cloud_opts(w->cloud)->account);
+}
+
+/* Each group's role may join nodes; the service's own role watches them. */
+static void make_entries(struct sm_work *w)
+{
+	const char *eks = json_str_or(w->cluster, "_eks", "");
+	size_t i;
+	json_t *g;
+
+	json_array_foreach(json_object_get(w->cluster, "InstanceGroups"), i, g)
+		eks_entry_put(w->cloud, w->arena, eks,
+			      json_str_or(g, "ExecutionRole", ""), "HYPERPOD_LINUX",
+			      "system:node:{{SessionName}}", NULL);
+	eks_entry_put(w->cloud, w->arena, eks, slr_arn(w), "STANDARD",
+		      "hyperpod-service-linked-role",
+		      "AmazonSagemakerHyperpodClusterPolicy");
+}
+
+static void drop_entries(struct sm_work *w)
+{
+	const char *eks = json_str_or(w->cluster, "_eks", "");
+	size_t i;
+	json_t *g;
+
+	json_array_foreach(json_object_get(w->cluster, "InstanceGroups"), i, g)
+		cloud_delete(w->cloud, EKS_ENTRIES,
+			     eks_key(w->arena, eks, json_str_or(g, "ExecutionRole", "")));
+	cloud_delete(w->cloud, EKS_ENTRIES, eks_key(w->arena, eks, slr_arn(w)));
+}
+
+static void cluster_event(struct sm_work *w, const char *text)
+{
+	struct sm_event e = {.level = "Info", .type = "Cluster", .text = text};
+
+	sm_event(w, &e);
+}
+
+/* Sums of what one request asks for, by type and kind of capacity. */
+static bool check_quotas(struct cloud_call *c, const json_t *cluster)
+{
+	const json_t *groups = json_object_get(c->in, "InstanceGroups");
+	size_t i, k;
+	json_t *g, *h;
+
+	json_array_foreach(groups, i, g) {
+		const char *type = sm_group_type(g);
+		bool spot = json_at(g, "CapacityRequirements.Spot");
+		int64_t more = 0;
+
+		/* Reserved capacity has its own limit: the plan. */
+		if (json_str_at(g, "TrainingPlanArn"))
+			continue;
+		json_array_foreach(groups, k, h) {
+			const json_t *was = sm_group(
+				cluster, json_str_or(h, "InstanceGroupName", ""));
+
+			if (streq(sm_group_type(was ? was : h), type) &&
+			    (json_at(h, "CapacityRequirements.Spot") != NULL) == spot)
+				more += json_int_or(h, "InstanceCount", 0) -
+					json_int_or(was, "TargetCount", 0);
+		}
+		if (!sm_check_quota(c, type, spot, more))
+			return false;
+	}
+	return true;
+}
+
+static json_t *new_cluster(struct cloud_call *c, const char *name)
+{
+	const struct cloud_options *o = cloud_opts(c->cloud);
+	const char *eks =
+		strrchr(json_str_or(c->in, "Orchestrator.Eks.ClusterArn", "/"), '/');
+	const char *id = cloud_id(c->cloud, c->arena, "", 12);
+	json_t *tags = json_object_get(c->in, "Tags"), *groups = json_array(), *g;
+	json_t *cluster = json_pack(
+		"{s:s,s:s,s:s,s:o,s:s,s:s,s:[]}", "ClusterName", name, "ClusterArn",
+		arena_printf(c->arena, "arn:aws:sagemaker:%s:%s:cluster/%s", o->region,
+			     o->account, id),
+		"ClusterStatus", "Creating", "CreationTime", cloud_seconds(c->now_ms),
+		"_id", id, "_eks", eks + 1, "_events");
+	size_t i;
+
+	for (i = 0; i < sizeof(passed) / sizeof(passed[0]); i++)
+		if (json_object_get(c->in, passed[i]))
+			json_object_set(cluster, passed[i],
+					json_object_get(c->in, passed[i]));
+	if (!json_str_at(cluster, "NodeRecovery"))
+		json_put_str(cluster, "NodeRecovery", "Automatic");
+	if (json_object_get(c->in, "AutoScaling")) {
+		json_object_set_new(
+			cluster, "AutoScaling",
+			json_deep_copy(json_object_get(c->in, "AutoScaling")));
+		json_put_str(cluster, "AutoScaling.Status", "InService");
+	}
+	json_object_set_new(cluster, "_tags", tags ? json_deep_copy(tags) : json_array());
+	json_array_foreach(json_object_get(c->in, "InstanceGroups"), i, g)
+		json_push(groups, sm_group_from(g, NULL));
+	json_object_set_new(cluster, "InstanceGroups", groups);
+	json_put_int(cluster, "_until_ms", c->now_ms + cloud_ms(c->cloud, CREATE_MS));
+	json_put_int(cluster, "_min_until_ms",
+		     c->now_ms + cloud_ms(c->cloud, MIN_COUNT_MS));
+	return cluster;
+}
+
+static bool check_autoscaling(struct cloud_call *c)
+{
+	if (json_object_get(c->in, "AutoScaling") && !json_str_at(c->in, "ClusterRole"))
+		return cloud_fault(
+			c, "ValidationException",
+			"ClusterRole is required when AutoScaling is enabled.");
+	return true;
+}
+
+bool sm_create_cluster(struct cloud_call *c, json_t **ret_out)
+{
+	const char *name = json_str_or(c->in, "ClusterName", "");
+	struct sm_work w;
+	size_t i;
+	json_t *g;
+
+	if (cloud_get(c->cloud, SM_CLUSTERS, name))
+		return cloud_fault(c, "ResourceInUse",
+				   "Cluster with name %s already exists.", name);
+	if (!sm_check_cluster(c) || !check_autoscaling(c) ||
+	    !sm_check_groups(c, json_object_get(c->in, "InstanceGroups"),
+			     sm_is_continuous(c->in)) ||
+	    !check_quotas(c, NULL))
+		return false;
+	w = sm_work_of(c, cloud_put(c->cloud, SM_CLUSTERS, name, new_cluster(c, name)));
+	cloud_effect(c->cloud, SM_CLUSTERS, name, "create");
+	cluster_event(&w, arena_printf(c->arena, "Cluster %s creation started.", name));
+	make_entries(&w);
+	json_array_foreach(json_object_get(w.cluster, "InstanceGroups"), i, g)
+		sm_group_reconcile(&w, g);
+	*ret_out = json_packf(c->arena, "{s:O}", "ClusterArn",
+			      json_object_get(w.cluster, "ClusterArn"));
+	return true;
+}
+
+bool sm_describe_cluster(struct cloud_call *c, json_t **ret_out)
+{
+	json_t *cluster = sm_need_cluster(c);
+
+	if (!cluster)
+		return false;
+	*ret_out = json_own(c->arena, json_incref(cluster));
+	return true;
+}
+
+/* --- update ---------------------------------------------------------------- */
+
+static bool check_changes(struct cloud_call *c, const json_t *cluster)
+{
+	size_t i;
+	json_t *g;
+
+	json_array_foreach(json_object_get(c->in, "InstanceGroups"), i, g) {
+		const char *name = json_str_or(g, "InstanceGroupName", "");
+		const json_t *was = sm_group(cluster, name);
+		const char *type = json_str_at(g, "InstanceType");
+
+		if (!was && !type && !json_object_get(g, "InstanceRequirements"))
+			return cloud_fault(
+				c, "ValidationException",
+				"InstanceType is required for new instance group %s.",
+				name);
+		if (was && type && !streq(type, sm_group_type(was)))
+			return cloud_fault(
+				c, "ValidationException",
+				"InstanceType of instance group %s cannot be changed.",
+				name);
+		if (was && json_object_get(g, "OverrideVpcConfig") &&
+		    !json_equal(json_object_get(g, "OverrideVpcConfig"),
+				json_object_get(was, "OverrideVpcConfig")))
+			return cloud_fault(
+				c, "ValidationException",
+				"OverrideVpcConfig of instance group %s cannot be "
+				"changed.",
+				name);
+	}
+	json_array_foreach(json_object_get(c->in, "InstanceGroupsToDelete"), i, g)
+		if (!sm_group(cluster, json_string_value(g)))
+			return cloud_fault(c, "ValidationException",
+					   "Instance group %s does not exist.",
+					   json_string_value(g));
+	return sm_check_groups(c, json_object_get(c->in, "InstanceGroups"),
+			       sm_is_continuous(cluster)) &&
+	       check_quotas(c, cluster);
+}
+
+static void put_group(struct sm_work *w, const json_t *spec)
+{
+	json_t *groups = json_object_get(w->cluster, "InstanceGroups");
+	const char *name = json_str_or(spec, "InstanceGroupName", "");
+	json_t *was = sm_group(w->cluster, name), *g = sm_group_from(spec, was);
+
+	if (was) {
+		json_object_clear(was);
+		json_object_update(was, g);
+		json_decref(g);
+		g = was;
+	} else {
+		json_array_append_new(groups, g);
+	}
+	sm_group_reconcile(w, g);
+}
+
+bool sm_update_cluster(struct cloud_call *c, json_t **ret_out)
+{
+	json_t *cluster = sm_need_cluster(c), *v;
+	const char *status = json_str_or(cluster, "ClusterStatus", "");
+	struct sm_work w = sm_work_of(c, cluster);
+	size_t i;
+
+	if (!cluster)
+		return false;
+	if (!streq(status, "InService"))
+		return cloud_fault(c, "ConflictException",
+				   "Cluster %s is in %s status and cannot be updated.",
+				   w.name, status);
+	if (!check_changes(c, cluster))
+		return false;
+	for (i = 2; i < sizeof(passed) / sizeof(passed[0]); i++)
+		if (json_object_get(c->in, passed[i]))
+			json_object_set(cluster, passed[i],
+					json_object_get(c->in, passed[i]));
+	if (!sm_is_continuous(cluster))
+		sm_set_status(&w, "Updating", NULL);
+	json_array_foreach(json_object_get(c->in, "InstanceGroups"), i, v)
+		put_group(&w, v);
+	json_array_foreach(json_object_get(c->in, "InstanceGroupsToDelete"), i, v)
+		sm_group_drop(&w, json_string_value(v));
+	make_entries(&w);
+	cluster_event(&w, arena_printf(c->arena, "Cluster %s update started.", w.name));
+	cloud_effect(c->cloud, SM_CLUSTERS, w.name, "update");
+	*ret_out = json_packf(c->arena, "{s:O}", "ClusterArn",
+			      json_object_get(cluster, "ClusterArn"));
+	return true;
+}
+
+/* --- delete, list ----------------------------------------------------------- */
+
+bool sm_delete_cluster(struct cloud_call *c, json_t **ret_out)
+{
+	json_t *cluster = sm_need_cluster(c), *node;
+	const char *status = json_str_or(cluster, "ClusterStatus", ""), *id;
+	struct sm_work w = sm_work_of(c, cluster);
+
+	if (!cluster)
+		return false;
+	if (!streq(status, "InService") && !streq(status, "Failed") &&
+	    !streq(status, "Deleting"))
+		return cloud_fault(c, "ConflictException",
+				   "Cluster %s is in %s status and cannot be deleted.",
+				   w.name, status);
+	if (!streq(status, "Deleting")) {
+		sm_set_status(&w, "Deleting", NULL);
+		json_put_int(cluster, "_until_ms",
+			     c->now_ms + cloud_ms(c->cloud, DELETE_MS));
+		cloud_effect(c->cloud, SM_CLUSTERS, w.name, "delete");
+		json_object_foreach(cloud_table(c->cloud, SM_NODES), id, node)
+			if (streq(json_str_at(node, "_cluster"), w.name) &&
+			    !sm_node_phase(node, "leaving"))
+				sm_node_remove(&w, node);
+	}
+	*ret_out = json_packf(c->arena, "{s:O}", "ClusterArn",
+			      json_object_get(cluster, "ClusterArn"));
+	return true;
+}
+
+bool sm_list_clusters(struct cloud_call *c, json_t **ret_out)
+{
+	static const char *const shown[] = {"ClusterArn", "ClusterName", "CreationTime",
+					    "ClusterStatus"};
+	const char *part = json_str_or(c->in, "NameContains", ""), *name;
+	json_t *list = json_new_list(c->arena), *row;
+
+	json_object_foreach(cloud_table(c->cloud, SM_CLUSTERS), name, row) {
+		double at = json_num_or(row, "CreationTime", 0);
+		json_t *s = json_new_object(c->arena);
+
+		for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++)
+			json_object_set(s, shown[i], json_object_get(row, shown[i]));
+		if (strstr(name, part) && cloud_listed(c->cloud, row) &&
+		    at >= json_num_or(c->in, "CreationTimeAfter", 0) &&
+		    at <= json_num_or(c->in, "CreationTimeBefore", 1e18))
+			json_array_append(list, s);
+	}
+	return sm_page(c, "ClusterSummaries",
+		       sm_sorted(c, list, "CreationTime", "ClusterName"), ret_out);
+}
+
+/* --- the passing of time ---------------------------------------------------- */
+
+static int count_nodes(struct sm_work *w, const char *group)
+{
+	const char *id;
+	json_t *node;
+	int n = 0;
+
+	json_object_foreach(cloud_table(w->cloud, SM_NODES), id, node)
+		if (streq(json_str_at(node, "_cluster"), w->name) &&
+		    (!group || streq(json_str_at(node, "InstanceGroupName"), group)))
+			n++;
+	return n;
+}
+
+/* A minimum that stays unmet takes the group back to nothing. */
+static void give_up_minimum(struct sm_work *w, json_t *group)
+{
+	struct sm_event e = {
+		.level = "Error",
+		.type = "InstanceGroup",
+		.group = json_str_at(group, "InstanceGroupName"),
+		.text = "The minimum instance count was not reached within 3 hours. Rolling back."};
+
+	json_put_int(group, "TargetCount", 0);
+	json_drop(group, "MinCount");
+	e.failure = e.text;
+	sm_event(w, &e);
+	sm_group_reconcile(w, group);
+}
+
+static bool groups_done(struct sm_work *w)
+{
+	bool continuous = sm_is_continuous(w->cluster), done = true;
+	size_t i;
+	json_t *g;
+
+	json_array_foreach(json_object_get(w->cluster, "InstanceGroups"), i, g) {
+		int64_t want = continuous ? json_int_or(g, "MinCount", 0)
+					  : json_int_or(g, "TargetCount", 0);
+
+		if (json_int_or(g, "CurrentCount", 0) >= want)
+			continue;
+		done = false;
+		if (continuous &&
+		    w->now_ms >= json_int_or(w->cluster, "_min_until_ms", 0))
+			give_up_minimum(w, g);
+	}
+	return done;
+}
+
+static void refresh_groups(struct sm_work *w)
+{
+	json_t *groups = json_object_get(w->cluster, "InstanceGroups");
+
+	for (size_t i = json_array_size(groups); i-- > 0;) {
+		json_t *g = json_array_get(groups, i);
+
+		sm_group_count(w, g);
+		if (streq(json_str_at(g, "Status"), "Deleting")) {
+			if (count_nodes(w, json_str_or(g, "InstanceGroupName", "")) == 0)
+				json_array_remove(groups, i);
+		} else if (streq(json_str_at(w->cluster, "ClusterStatus"), "InService")) {
+			json_put_str(g, "Status", "InService");
+		}
+	}
+}
+
+static void forget(struct sm_work *w)
+{
+	drop_entries(w);
+	json_object_del(cloud_table(w->cloud, SM_CLUSTERS), w->name);
+}
+
+static void advance_cluster(struct sm_work *w)
+{
+	const char *status = json_str_or(w->cluster, "ClusterStatus", "");
+	bool due = w->now_ms >= json_int_or(w->cluster, "_until_ms", 0);
+
+	if (streq(status, "Creating") || streq(status, "Updating")) {
+		if (groups_done(w) && due) {
+			sm_set_status(w, "InService", NULL);
+			cluster_event(w,
+				      arena_printf(w->arena, "Cluster %s is InService.",
+						   w->name));
+		}
+	} else if (streq(status, "RollingBack") && count_nodes(w, NULL) == 0) {
+		sm_set_status(w, "Failed", NULL);
+	} else if (streq(status, "RollingBack") && groups_done(w)) {
+		sm_set_status(w, "InService", NULL);
+	} else if (streq(status, "Deleting") && due && count_nodes(w, NULL) == 0) {
+		forget(w);
+		return;
+	}
+	refresh_groups(w);
+}
+
+static void advance_nodes(struct sm_work *w)
+{
+	const char *id;
+	json_t *node;
+	void *next;
+
+	json_object_foreach_safe(cloud_table(w->cloud, SM_NODES), next, id, node)
+		if (streq(json_str_at(node, "_cluster"), w->name))
+			sm_node_advance(w, id, node);
+}
+
+void sm_clusters_advance(struct cloud *c, int64_t now_ms)
+{
+	struct arena a;
+	const char *name;
+	json_t *cluster;
+	void *next;
+
+	arena_init(&a, 0);
+	json_object_foreach_safe(cloud_table(c, SM_CLUSTERS), next, name, cluster) {
+		struct sm_work w = {.cloud = c,
+				    .arena = &a,
+				    .cluster = cluster,
+				    .name = arena_strdup(&a, name),
+				    .now_ms = now_ms};
+
+		advance_nodes(&w);
+		refresh_groups(&w);
+		advance_cluster(&w);
+	}
+	arena_free(&a);
+}
