@@ -61,8 +61,8 @@ WARN := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes \
 HARDEN := -fstack-protector-strong -fstack-clash-protection -fcf-protection -fPIE
 HARDEN_LD := -pie -Wl,-z,relro,-z,now -Wl,-z,noexecstack
 
-PKGS := jansson libpq libcurl libcrypto libssl libpcre2-8 libxml-2.0 zlib
-TEST_PKGS := criterion libmicrohttpd yaml-0.1
+PKGS := jansson libpq libcurl libcrypto libssl libpcre2-8 libxml-2.0 zlib libmicrohttpd
+TEST_PKGS := criterion yaml-0.1
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) $(TEST_PKGS) libwebsockets 2>/dev/null \
 	| sed 's/-I\/usr\/include\/\(postgresql\|libxml2\)/-isystem \/usr\/include\/\1/g')
 

@@ -92,10 +92,8 @@ static void put_pair(struct line *l, const char *key, const char *value)
 
 enum log_level log_level_of(const char *name)
 {
-	static const char *const names[] = {"debug", "info", "warn", "error"};
-
 	for (int i = LOG_DEBUG; i <= LOG_ERROR; i++)
-		if (streq(name, names[i]))
+		if (streq(name, level_names[i]))
 			return (enum log_level)i;
 	return LOG_INFO;
 }

@@ -1,0 +1,129 @@
+/*
+ * instantstart-live - holds what waits, so that no worker does.
+ *
+ *   instantstart-live            serve on RUN_DIR/live.sock, until SIGTERM
+ *   instantstart-live --help
+ */
+#include <errno.h>
+#include <grp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "core/base/config.h"
+#include "core/base/log.h"
+#include "core/base/prefork.h"
+#include "core/live/park.h"
+
+struct program {
+	struct config cfg;
+	struct log log;
+	int listener;
+	int lock_fd;
+};
+
+static int fail(const struct err *e)
+{
+	fprintf(stderr, "instantstart-live: %s\n", e->detail);
+	return 1;
+}
+
+static bool listen_at(const struct config *cfg, int *ret, struct err *e)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	const struct group *g = NULL;
+	mode_t before;
+	bool ok;
+
+	if (snprintf(at.sun_path, sizeof(at.sun_path), "%s/live.sock", cfg->run_dir) >=
+	    (int)sizeof(at.sun_path))
+		return err_set(e, ERR_CONFIG, "%s is too long for a socket's path",
+			       cfg->run_dir);
+	if (cfg->socket_group && *cfg->socket_group) {
+		g = getgrnam(cfg->socket_group);
+		if (!g)
+			return err_set(e, ERR_CONFIG, "No group %s", cfg->socket_group);
+	}
+	/* We hold the lock, so whoever has left it here is gone. */
+	unlink(at.sun_path);
+	before = umask(0177);
+	ok = fd >= 0 && bind(fd, (const struct sockaddr *)&at, sizeof(at)) == 0;
+	umask(before);
+	if (!ok || (g && chown(at.sun_path, (uid_t)-1, g->gr_gid) != 0) ||
+	    chmod(at.sun_path, 0660) != 0 || listen(fd, 1024) != 0)
+		return err_set(e, ERR_CONFIG, "%s: %s", at.sun_path, strerror(errno));
+	*ret = fd;
+	return true;
+}
+
+/* One process: what it holds is held by its event loop. */
+static int work(void *ctx, int slot, int stop_fd)
+{
+	struct program *g = ctx;
+	struct rlimit files;
+	struct arena process;
+	struct err e = {0};
+	struct park *p;
+
+	(void)slot;
+	close(g->lock_fd);
+	/* One descriptor for each that waits. */
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	arena_init(&process, 0);
+	p = park_open(&process, g->listener,
+		      db_new(&process, g->cfg.database_url, "instantstart-live",
+			     clock_system(), rng_system()),
+		      clock_system(), &e);
+	if (!p) {
+		log_err(&g->log, "park", &e);
+		return 1;
+	}
+	log_info(&g->log, "serving", LOG_N("max", PARK_MAX));
+	park_run(p, stop_fd);
+	arena_free(&process);
+	return 0;
+}
+
+static int help(void)
+{
+	printf("instantstart-live [--help]\n\nHolds waiting requests for nginx on live.sock "
+	       "in INSTANTSTART_RUN_DIR.\nSettings: see instantstart-fcgi --help.\n");
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static struct program g;
+	struct prefork master = {.program = "instantstart-live",
+				 .workers = 1,
+				 .drain_s = 5,
+				 .work = work,
+				 .ctx = &g,
+				 .log = &g.log};
+	struct arena a;
+	struct err e = {0};
+
+	if (argc > 1)
+		return help(), strcmp(argv[1], "--help") == 0 ? 0 : 2;
+	arena_init(&a, 0);
+	if (!config_load(&g.cfg, &a, config_from_env, NULL, &e))
+		return fail(&e);
+	g.log = (struct log){.fd = 2,
+			     .least = log_level_of(g.cfg.log_level),
+			     .clock = clock_system(),
+			     .program = "instantstart-live"};
+	if (!prefork_lock(arena_printf(&a, "%s/live.pid", g.cfg.run_dir), &g.lock_fd,
+			  &e) ||
+	    !listen_at(&g.cfg, &g.listener, &e) || !prefork_run(&master, &e))
+		return fail(&e);
+	arena_free(&a);
+	return 0;
+}

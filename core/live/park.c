@@ -1,0 +1,265 @@
+#include "core/live/park.h"
+
+#include <microhttpd.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "gen/queries.h"
+
+enum { OP_MAX = 48, LIST_MAX = PARK_MAX * OP_MAX };
+
+struct waiter {
+	struct MHD_Connection *conn; /* NULL: the slot is free */
+	char op[OP_MAX];
+	int64_t version;
+	int64_t until_ms;
+	bool suspended;
+};
+
+struct park {
+	struct MHD_Daemon *http;
+	struct MHD_Response *go_back;
+	struct MHD_Response *refused;
+	struct db *db;
+	struct clock *clock;
+	struct arena scratch;
+	int64_t recheck_at_ms;
+	int n; /* slots in use are all below this */
+	struct waiter w[PARK_MAX];
+};
+
+static int64_t now(const struct park *p)
+{
+	return p->clock->mono_ms(p->clock);
+}
+
+static void wake(struct waiter *w)
+{
+	if (!w->suspended)
+		return;
+	w->suspended = false;
+	MHD_resume_connection(w->conn);
+}
+
+/* --- versions ------------------------------------------------------------ */
+
+/* Wakes those of `op` (NULL: of all) whose version is not what they have. An
+ * operation that is not found has changed, too. */
+static void look(struct park *p, const char *op)
+{
+	struct db_rows rows;
+	struct err e = {0};
+	struct buf ids;
+
+	buf_init(&ids, &p->scratch, LIST_MAX);
+	for (int i = 0; i < p->n; i++)
+		if (p->w[i].suspended && (!op || streq(p->w[i].op, op)) &&
+		    !strstr(buf_cstr(&ids), p->w[i].op))
+			buf_printf(&ids, "%s%s", ids.len ? "," : "", p->w[i].op);
+	/* Without the journal nobody learns anything: they wait on. */
+	if (ids.len == 0 ||
+	    !DB(p->db, &p->scratch, &Q_operation_versions, &rows, &e, buf_cstr(&ids)))
+		return;
+	for (int i = 0; i < p->n; i++) {
+		struct waiter *w = &p->w[i];
+		bool same = false;
+
+		if (!w->suspended || (op && !streq(w->op, op)))
+			continue;
+		for (int r = 0; r < rows.n && !same; r++)
+			same = streq(db_text(&rows, r, "id"), w->op) &&
+			       db_int(&rows, r, "version") == w->version;
+		if (!same)
+			wake(w);
+	}
+}
+
+static void wake_late(struct park *p)
+{
+	for (int i = 0; i < p->n; i++)
+		if (p->w[i].suspended && now(p) >= p->w[i].until_ms)
+			wake(&p->w[i]);
+	if (now(p) >= p->recheck_at_ms) {
+		look(p, NULL);
+		p->recheck_at_ms = now(p) + PARK_RECHECK_MS;
+	}
+}
+
+/* --- HTTP ------------------------------------------------------------------ */
+
+bool park_parse(const char *text, char *op, size_t op_size, int64_t *ret_version,
+		int64_t *ret_seconds)
+{
+	struct str rest = str_of(text);
+	const struct str id = str_cut(&rest, ' ');
+	const struct str version = str_cut(&rest, ' ');
+
+	if (id.n == 0 || id.n >= op_size || !rest.p)
+		return false;
+	for (size_t i = 0; i < id.n; i++)
+		if (!strchr("abcdefghijklmnopqrstuvwxyz0123456789_", id.p[i]))
+			return false;
+	memcpy(op, id.p, id.n);
+	op[id.n] = '\0';
+	return str_to_i64(version, ret_version) && str_to_i64(rest, ret_seconds) &&
+	       *ret_seconds >= 0;
+}
+
+static struct waiter *free_slot(struct park *p)
+{
+	for (int i = 0; i < PARK_MAX; i++)
+		if (!p->w[i].conn) {
+			if (i >= p->n)
+				p->n = i + 1;
+			return &p->w[i];
+		}
+	return NULL;
+}
+
+static enum MHD_Result handle(void *ctx, struct MHD_Connection *conn, const char *url,
+			      const char *method, const char *version, const char *data,
+			      size_t *data_size, void **state)
+{
+	struct park *p = ctx;
+	struct waiter *w = *state;
+	int64_t seconds;
+
+	(void)url, (void)method, (void)version, (void)data, (void)data_size;
+	if (w)
+		return MHD_queue_response(conn, MHD_HTTP_OK, p->go_back);
+	w = free_slot(p);
+	if (!w ||
+	    !park_parse(MHD_lookup_connection_value(conn, MHD_HEADER_KIND, "X-Park"),
+			w->op, sizeof(w->op), &w->version, &seconds))
+		return MHD_queue_response(conn, MHD_HTTP_SERVICE_UNAVAILABLE, p->refused);
+	if (seconds > PARK_SECONDS_MAX)
+		seconds = PARK_SECONDS_MAX;
+	w->conn = conn;
+	w->until_ms = now(p) + seconds * 1000;
+	w->suspended = true;
+	*state = w;
+	MHD_suspend_connection(conn);
+	/* Listening began long ago; now look whether it has changed already. */
+	look(p, w->op);
+	arena_reset(&p->scratch);
+	return MHD_YES;
+}
+
+static void completed(void *ctx, struct MHD_Connection *conn, void **state,
+		      enum MHD_RequestTerminationCode why)
+{
+	struct waiter *w = *state;
+
+	(void)ctx, (void)conn, (void)why;
+	if (w)
+		*w = (struct waiter){0};
+	*state = NULL;
+}
+
+static void close_park(void *at)
+{
+	struct park *p = at;
+
+	MHD_stop_daemon(p->http);
+	MHD_destroy_response(p->go_back);
+	MHD_destroy_response(p->refused);
+	arena_free(&p->scratch);
+}
+
+static struct MHD_Response *response(const char *redirect)
+{
+	struct MHD_Response *r =
+		MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+
+	if (r && redirect)
+		MHD_add_response_header(r, "X-Accel-Redirect", redirect);
+	return r;
+}
+
+struct park *park_open(struct arena *a, int listen_fd, struct db *db, struct clock *clock,
+		       struct err *e)
+{
+	struct park *p = arena_new(a, struct park);
+
+	p->db = db;
+	p->clock = clock;
+	arena_init(&p->scratch, 0);
+	p->go_back = response("@final");
+	p->refused = response(NULL);
+	p->http = MHD_start_daemon(
+		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle, p,
+		MHD_OPTION_LISTEN_SOCKET, listen_fd, MHD_OPTION_CONNECTION_LIMIT,
+		(unsigned)PARK_MAX + 64, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)4096,
+		MHD_OPTION_NOTIFY_COMPLETED, completed, NULL, MHD_OPTION_END);
+	if (!p->http || !p->go_back || !p->refused) {
+		err_set(e, ERR_INTERNAL, "The HTTP daemon does not start");
+		return NULL;
+	}
+	arena_defer(a, close_park, p);
+	return p;
+}
+
+/* --- the loop ---------------------------------------------------------------- */
+
+/* To the nearest of: a time limit, the next look at all, what HTTP wants. */
+static int patience(struct park *p)
+{
+	int64_t next = p->recheck_at_ms;
+	MHD_UNSIGNED_LONG_LONG http;
+
+	for (int i = 0; i < p->n; i++)
+		if (p->w[i].suspended && p->w[i].until_ms < next)
+			next = p->w[i].until_ms;
+	next -= now(p);
+	if (MHD_get_timeout(p->http, &http) == MHD_YES && (int64_t)http < next)
+		next = (int64_t)http;
+	return next < 0 ? 0 : (int)next;
+}
+
+static void take_notes(struct park *p)
+{
+	const char *op;
+
+	while ((op = db_take_notify(p->db, &p->scratch)))
+		look(p, op);
+}
+
+static void send_back_all(struct park *p)
+{
+	for (int i = 0; i < p->n; i++)
+		wake(&p->w[i]);
+	/* Resumed ones are answered by the next runs. */
+	for (int i = 0; i < 10; i++)
+		MHD_run(p->http);
+}
+
+void park_run(struct park *p, int stop_fd)
+{
+	const union MHD_DaemonInfo *info =
+		MHD_get_daemon_info(p->http, MHD_DAEMON_INFO_EPOLL_FD);
+	struct err e = {0};
+
+	for (;;) {
+		struct pollfd fds[3] = {{.fd = stop_fd, .events = POLLIN},
+					{.fd = info->epoll_fd, .events = POLLIN},
+					{.events = POLLIN}};
+
+		/* A query would reconnect as well, but only when there is one. */
+		if (db_fd(p->db) < 0 && db_listen(p->db, "instantstart", &e))
+			p->recheck_at_ms = now(p);
+		fds[2].fd = db_fd(p->db);
+		poll(fds, 3, patience(p));
+		if (fds[0].revents)
+			break;
+		if (fds[2].fd >= 0)
+			take_notes(p);
+		wake_late(p);
+		MHD_run(p->http);
+		while (p->n > 0 && !p->w[p->n - 1].conn)
+			p->n--;
+		arena_reset(&p->scratch);
+	}
+	send_back_all(p);
+}

@@ -1,0 +1,42 @@
+/*
+ * park.h - requests that wait for an operation to change.
+ *
+ * Holds what a worker must not hold: a connection of nginx, the operation's id,
+ * the version the client has, and a time limit. When the version differs or the
+ * time is up the connection is told to go back for its answer (X-Accel-Redirect:
+ * @final); what the answer is, this program does not know.
+ *
+ * LISTEN comes before the look at the version, so that no change between the
+ * two is missed; after a lost connection, and from time to time in any case,
+ * all are looked at again.
+ */
+#ifndef INSTANTSTART_LIVE_PARK_H
+#define INSTANTSTART_LIVE_PARK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/arena.h"
+#include "core/base/clock.h"
+#include "core/base/err.h"
+#include "core/db/db.h"
+
+enum {
+	PARK_MAX = 4096, /* one more is answered at once */
+	PARK_SECONDS_MAX = 60,
+	PARK_RECHECK_MS = 2000
+};
+
+struct park;
+
+/* Serves HTTP on listen_fd. The arena is the process's. */
+struct park *park_open(struct arena *a, int listen_fd, struct db *db, struct clock *clock,
+		       struct err *e) __attribute__((warn_unused_result));
+/* Until stop_fd is readable; then everyone waiting is sent for the answer. */
+void park_run(struct park *p, int stop_fd);
+
+/* "op_… version seconds", as the FastCGI program writes it into X-Park. */
+bool park_parse(const char *text, char *op, size_t op_size, int64_t *ret_version,
+		int64_t *ret_seconds) __attribute__((warn_unused_result));
+
+#endif
