@@ -33,9 +33,25 @@ struct fake_net {
 	size_t n_answers;
 	size_t n_sent;
 	struct http_request sent[FAKE_MAX];
+	struct arena *keep; /* outlives the exchanges; NULL: theirs lives long enough */
 	void (*after)(void *ctx); /* runs after each answer */
 	void *after_ctx;
 };
+
+FAKE struct http_request fake_kept(struct arena *a, const struct http_request *r)
+{
+	struct http_request k = *r;
+	const char *authorization = secret_reveal(r->authorization);
+
+	k.url = arena_strdup(a, r->url);
+	k.body = r->body ? arena_strndup(a, r->body, r->body_len) : NULL;
+	k.authorization =
+		secret_of(authorization ? arena_strdup(a, authorization) : NULL);
+	for (size_t n = 0; n < r->n_headers; n++)
+		k.header[n] = (struct http_header){arena_strdup(a, r->header[n].name),
+						   arena_strdup(a, r->header[n].value)};
+	return k;
+}
 
 FAKE bool fake_send(struct transport *t, struct arena *a, const struct http_request *req,
 		    struct http_answer *ret, struct err *e)
@@ -49,7 +65,7 @@ FAKE bool fake_send(struct transport *t, struct arena *a, const struct http_requ
 	if (ans->url)
 		cr_assert(strstr(req->url, ans->url), "%s instead of %s", req->url,
 			  ans->url);
-	f->sent[f->n_sent++] = *req;
+	f->sent[f->n_sent++] = f->keep ? fake_kept(f->keep, req) : *req;
 	*ret = (struct http_answer){
 		.outcome = ans->outcome,
 		.status = ans->status,
@@ -72,8 +88,11 @@ FAKE bool fake_send(struct transport *t, struct arena *a, const struct http_requ
 
 FAKE void fake_script(struct fake_net *f, const struct fake_answer *answers, size_t n)
 {
-	*f = (struct fake_net){
-		.transport.send = fake_send, .answers = answers, .n_answers = n};
+	struct arena *keep = f->keep;
+
+	*f = (struct fake_net){.transport.send = fake_send, .keep = keep};
+	f->answers = answers;
+	f->n_answers = n;
 }
 #define FAKE_SCRIPT(f, ...)                                                              \
 	fake_script((f), (const struct fake_answer[]){__VA_ARGS__},                      \
