@@ -22,15 +22,15 @@ struct submission {
 	const char *id; /* made by id_make(…, "op_", …) */
 	const struct kind *kind;
 	const char *target;
-	const json_t *input; /* decoded, defaulted; secrets as references */
-	const char *digest; /* json_digest() of {kind, target, input} */
-	const char *principal; /* id */
-	const char *face; /* "rest", "mcp", "console" */
-	const char *idem_key; /* NULL: none */
+	const json_t *input;     /* decoded, defaulted; secrets as references */
+	const char *digest;      /* json_digest() of {kind, target, input} */
+	const char *principal;   /* id */
+	const char *face;        /* "rest", "mcp", "console" */
+	const char *idem_key;    /* NULL: none */
 	const char *plan_digest; /* NULL: not bound to a plan */
 	const char *capability;
-	const json_t *audit; /* masked parameters for the audit row */
-	bool queue; /* wait for the lock instead of 409 */
+	const json_t *audit;     /* masked parameters for the audit row */
+	bool queue;              /* wait for the lock instead of 409 */
 	const char *traceparent; /* or NULL */
 };
 
@@ -80,22 +80,22 @@ struct claim {
 };
 
 /* One due operation, or *ret_any = false. */
-bool journal_claim(struct db *db, struct arena *a, const char *worker,
-		   int64_t lease_ms, struct claim *ret, bool *ret_any,
-		   struct err *e) __attribute__((warn_unused_result));
+bool journal_claim(struct db *db, struct arena *a, const char *worker, int64_t lease_ms,
+		   struct claim *ret, bool *ret_any, struct err *e)
+	__attribute__((warn_unused_result));
 
 enum intent_status {
-	INTENT_NEW, /* never issued: send */
+	INTENT_NEW,    /* never issued: send */
 	INTENT_ISSUED, /* issued before, outcome unknown: by class */
-	INTENT_DONE /* the outcome is stored: absorb it, send nothing */
+	INTENT_DONE    /* the outcome is stored: absorb it, send nothing */
 };
 
 struct intent {
 	const char *step;
 	const char *item; /* "" mostly */
 	enum effect_class effect;
-	const char *name; /* exchange_name(): "eks:CreateCluster" */
-	const char *digest; /* of the request */
+	const char *name;      /* exchange_name(): "eks:CreateCluster" */
+	const char *digest;    /* of the request */
 	const json_t *request; /* masked, for the ledger */
 };
 
@@ -104,37 +104,37 @@ struct intent_answer {
 	const char *token; /* function of (operation, step, item, epoch) */
 	int epoch;
 	int64_t issued_at_ms; /* of the issue before this one; 0: none */
-	const char *digest; /* frozen with the token (TOKEN class) */
-	json_t *response; /* INTENT_DONE */
+	const char *digest;   /* frozen with the token (TOKEN class) */
+	json_t *response;     /* INTENT_DONE */
 };
 
 /* Locks the operation, checks the fence, stores or re-stamps. FENCED. */
 bool journal_intent(struct db *db, struct arena *a, const struct claim *c,
-		    const struct intent *i, struct intent_answer *ret,
-		    struct err *e) __attribute__((warn_unused_result));
+		    const struct intent *i, struct intent_answer *ret, struct err *e)
+	__attribute__((warn_unused_result));
 
 /* How the step's effect ended, stored in the same transaction as the state. */
 enum effect_outcome {
-	EFFECT_NONE, /* no mutation was sent */
-	EFFECT_DONE, /* a definite success: response is stored */
+	EFFECT_NONE,    /* no mutation was sent */
+	EFFECT_DONE,    /* a definite success: response is stored */
 	EFFECT_REFUSED, /* a definite refusal: a retry gets a new epoch */
-	EFFECT_UNKNOWN /* stays issued */
+	EFFECT_UNKNOWN  /* stays issued */
 };
 
 struct settlement {
 	const struct kind *kind;
-	const struct step *step; /* the one just carried out */
-	const struct step *next; /* ADVANCE */
+	const struct step *step;    /* the one just carried out */
+	const struct step *next;    /* ADVANCE */
 	const struct step_ctx *ctx; /* data, resources, catalog, events, verdict */
-	int64_t due_ms; /* from now; WAIT, RETRY */
+	int64_t due_ms;             /* from now; WAIT, RETRY */
 	enum effect_outcome effect;
 	const char *item;
 	int epoch;
 	const json_t *response; /* bounded; what absorb needs after a crash */
 	const char *request_id;
-	const char *call; /* exchange_name() for the event; NULL: none */
+	const char *call;          /* exchange_name() for the event; NULL: none */
 	const struct spawn *spawn; /* SPAWN */
-	const char *child_id; /* id for the child, made by the runner */
+	const char *child_id;      /* id for the child, made by the runner */
 	const struct kind *child_kind;
 };
 
@@ -150,7 +150,7 @@ struct order {
 	const char *principal;
 	const char *face;
 	const char *idem_key; /* or NULL */
-	const json_t *args; /* cancel: {undo}; answer: {choice, note}; retry: {} */
+	const json_t *args;   /* cancel: {undo}; answer: {choice, note}; retry: {} */
 };
 
 /* Each answers with the operation's JSON text, as journal_get does. */

@@ -39,26 +39,26 @@
 
 /* How a repeat of the step's mutation is made safe: operations table below. */
 enum effect_class {
-	EFFECT_READ, /* the step never mutates */
-	EFFECT_TOKEN, /* the API takes a client token: the runner fills it in */
-	EFFECT_NAMED, /* a second create is refused by name */
-	EFFECT_TAGGED, /* tagged at creation; looked up until the window passed */
+	EFFECT_READ,       /* the step never mutates */
+	EFFECT_TOKEN,      /* the API takes a client token: the runner fills it in */
+	EFFECT_NAMED,      /* a second create is refused by name */
+	EFFECT_TAGGED,     /* tagged at creation; looked up until the window passed */
 	EFFECT_CONVERGENT, /* full desired state after a fresh read */
-	EFFECT_ONCE /* never repeated: evidence, or held with one question */
+	EFFECT_ONCE        /* never repeated: evidence, or held with one question */
 };
 
 enum on_cancel {
-	CANCEL_STOP, /* nothing is under way between claims: stop here */
+	CANCEL_STOP,  /* nothing is under way between claims: stop here */
 	CANCEL_FINISH /* go on until the step advances, then stop */
 };
 
 enum verdict_kind {
 	VERDICT_NONE,
 	VERDICT_ADVANCE, /* to the next row, or to `step` */
-	VERDICT_WAIT, /* look again in due_ms; consumes no attempt */
-	VERDICT_RETRY, /* back off and start the step again */
-	VERDICT_SPAWN, /* set by the runner for stages */
-	VERDICT_HOLD, /* a person must answer */
+	VERDICT_WAIT,    /* look again in due_ms; consumes no attempt */
+	VERDICT_RETRY,   /* back off and start the step again */
+	VERDICT_SPAWN,   /* set by the runner for stages */
+	VERDICT_HOLD,    /* a person must answer */
 	VERDICT_FAIL,
 	VERDICT_DONE,
 	VERDICT_CANCELLED
@@ -69,8 +69,9 @@ struct verdict {
 	const char *step; /* ADVANCE: NULL is the next row */
 	int64_t due_ms;
 	const char *waiting_for; /* WAIT: one sentence that names the thing */
-	json_t *result; /* DONE */
-	json_t *question; /* HOLD: {question, evidence, choices:[{id,title,consequence}]} */
+	json_t *result;          /* DONE */
+	json_t *question; /* HOLD: {question, evidence, choices:[{id,title,consequence}]}
+			   */
 	struct err error; /* FAIL, RETRY */
 };
 
@@ -78,9 +79,9 @@ struct verdict {
 struct where {
 	const char *account; /* 12 digits */
 	const char *region;
-	const char *partition; /* "aws", "aws-cn", "aws-us-gov" */
+	const char *partition;  /* "aws", "aws-cn", "aws-us-gov" */
 	const char *caller_arn; /* the role we run as */
-	const json_t *charts; /* the pinned charts of this installation; NULL: none */
+	const json_t *charts;   /* the pinned charts of this installation; NULL: none */
 };
 
 struct step;
@@ -91,25 +92,25 @@ struct step_ctx {
 	const struct where *where;
 	const char *op_id;
 	const char *root_id; /* of the outermost parent; op_id when there is none */
-	const char *target; /* mostly the cluster's name */
+	const char *target;  /* mostly the cluster's name */
 	const json_t *input;
-	json_t *data; /* persisted with settle; {} at first */
-	json_t *seen; /* of this claim; {} at first */
+	json_t *data;               /* persisted with settle; {} at first */
+	json_t *seen;               /* of this claim; {} at first */
 	const json_t *answer_given; /* of a held step: {choice, …}; NULL else */
 	const struct step *step;
 	int reads;
-	int64_t now_ms; /* wall */
+	int64_t now_ms;        /* wall */
 	int64_t step_since_ms; /* wall: when the step was first claimed */
 	int attempt;
 	/* The last issue of this step's effect whose outcome is unknown. */
 	bool issued_before;
 	int64_t issued_at_ms;
 	const char *item; /* effect item; plan() may set it: "addon/vpc-cni" */
-	bool planning; /* dry_run: nothing will be sent */
+	bool planning;    /* dry_run: nothing will be sent */
 	struct verdict verdict;
 	json_t *resources; /* list, applied at settle: see step_own() */
-	json_t *catalog; /* list, applied at settle: see step_catalog() */
-	json_t *events; /* list, applied at settle: see step_event() */
+	json_t *catalog;   /* list, applied at settle: see step_catalog() */
+	json_t *events;    /* list, applied at settle: see step_event() */
 };
 
 /* What a stage step starts. */
@@ -153,7 +154,7 @@ struct kind {
 	const char *name; /* stored */
 	const char *title;
 	const struct step *steps; /* ended by a row without a name */
-	int64_t deadline_s; /* of the whole operation; 0: 6 hours */
+	int64_t deadline_s;       /* of the whole operation; 0: 6 hours */
 	/* Lock keys taken at submit ("cluster/NAME/update"). NULL: none. */
 	void (*locks)(const char *target, const json_t *input, struct arena *a,
 		      struct str_list *ret);
@@ -181,9 +182,8 @@ void step_retry(struct step_ctx *c, enum errc code, const char *fmt, ...)
 struct err *step_fail(struct step_ctx *c, enum errc code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4), returns_nonnull));
 /* Fails with the answer's mapped code and the cloud's words as the cause. */
-struct err *step_fail_answer(struct step_ctx *c, const struct answer *a,
-			     const char *fmt, ...)
-	__attribute__((format(printf, 3, 4), returns_nonnull));
+struct err *step_fail_answer(struct step_ctx *c, const struct answer *a, const char *fmt,
+			     ...) __attribute__((format(printf, 3, 4), returns_nonnull));
 void step_done(struct step_ctx *c, json_t *result);
 /* One exact question. choices: list of {id,title,consequence}; stolen.
  * evidence is borrowed, as are the result of step_done and an event's data. */
@@ -203,12 +203,12 @@ const char *step_input(const struct step_ctx *c, const char *path);
  * the API's delete takes. With id "*" and state "gone" every row whose type is
  * like the pattern `type` ("kubernetes:%") went with the thing that held it.
  */
-void step_own(struct step_ctx *c, const char *type, const char *id,
-	      const char *arn, const char *state);
+void step_own(struct step_ctx *c, const char *type, const char *id, const char *arn,
+	      const char *state);
 /* A row of the catalog: desired and observed state. NULL observed: unchanged.
  * A NULL desired and observed removes the row. Both are stolen. */
-void step_catalog(struct step_ctx *c, const char *kind, const char *name,
-		  json_t *desired, json_t *observed);
+void step_catalog(struct step_ctx *c, const char *kind, const char *name, json_t *desired,
+		  json_t *observed);
 /* A line of the operation's timeline. */
 void step_event(struct step_ctx *c, const char *what, json_t *data);
 

@@ -31,10 +31,10 @@ struct runner {
 	const struct where *where;
 	struct clock *clock;
 	struct rng *rng;
-	const struct log *log; /* NULL: silent */
+	const struct log *log;           /* NULL: silent */
 	const struct kind *const *kinds; /* NULL-ended */
-	const char *worker; /* host/pid, for claimed_by */
-	struct budget *budget; /* of calls per service; NULL: unbounded */
+	const char *worker;              /* host/pid, for claimed_by */
+	struct budget *budget;           /* of calls per service; NULL: unbounded */
 	/* NULL in the programs; a test's world otherwise, in place of aws, kube
 	 * and helm. */
 	void (*exchange)(struct runner *r, const struct exchange *x, const char *token,
@@ -47,8 +47,8 @@ struct runner {
  * false: the journal could not be reached or fenced us; the claim passes by
  * itself. The arena is the step's; the caller resets it.
  */
-bool runner_tick(struct runner *r, struct arena *a, bool *ret_worked,
-		 struct err *e) __attribute__((warn_unused_result));
+bool runner_tick(struct runner *r, struct arena *a, bool *ret_worked, struct err *e)
+	__attribute__((warn_unused_result));
 
 /*
  * The same walk without sending: real reads, mutations listed. The plan:
@@ -61,8 +61,8 @@ bool runner_plan(struct runner *r, struct arena *a, const struct kind *k,
 		 struct err *e) __attribute__((warn_unused_result));
 
 /* One exchange, with no journal around it; used by both of the above. */
-void runner_exchange(struct runner *r, const struct exchange *x,
-		     const char *token, struct arena *a, struct answer *ret);
+void runner_exchange(struct runner *r, const struct exchange *x, const char *token,
+		     struct arena *a, struct answer *ret);
 
 /* Mermaid state diagram of a kind, for the docs. */
 void kind_diagram(const struct kind *k, struct buf *out);
@@ -70,10 +70,10 @@ void kind_diagram(const struct kind *k, struct buf *out);
 #ifdef CRASHPOINTS
 /* Test builds only: called at every named boundary of a step. */
 extern void (*crashpoint_hook)(const char *point, const struct step *s);
-#define CRASHPOINT(point, step)                                               \
-	do {                                                                  \
-		if (crashpoint_hook)                                          \
-			crashpoint_hook((point), (step));                     \
+#define CRASHPOINT(point, step)                                                          \
+	do {                                                                             \
+		if (crashpoint_hook)                                                     \
+			crashpoint_hook((point), (step));                                \
 	} while (0)
 #else
 #define CRASHPOINT(point, step) ((void)0)

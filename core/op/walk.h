@@ -23,17 +23,17 @@ struct walk {
 	struct settlement out; /* effect, item, epoch, response, spawn */
 	struct spawn spawn;
 	bool effect_open; /* issued by somebody, outcome unknown, as of now */
-	bool exact_due; /* WAIT: verdict.due_ms is neither grown nor jittered */
-	bool given_up; /* the lease is too short for the call: settle nothing */
+	bool exact_due;   /* WAIT: verdict.due_ms is neither grown nor jittered */
+	bool given_up;    /* the lease is too short for the call: settle nothing */
 };
 
 /* Where the operation of a cancel with undo goes: a stage of its own. */
 extern const struct step undo_step;
 
 /* Fixed choices of the runner's own questions. */
-#define CHOICE_HAPPENED "effect_happened"
+#define CHOICE_HAPPENED     "effect_happened"
 #define CHOICE_NOT_HAPPENED "effect_not_happened"
-#define CHOICE_STOP "effect_stop"
+#define CHOICE_STOP         "effect_stop"
 
 /* runner_step.c: deadline, cancel, stage, observe, plan. Sets the verdict. */
 void walk_step(struct walk *w);
@@ -68,8 +68,8 @@ int64_t runner_lease_ms(const struct runner *r);
 int64_t runner_margin_ms(int64_t lease_ms);
 int64_t runner_call_ms(const struct runner *r, const struct exchange *x);
 /* Spends from the service's budget and learns from the answer. */
-void runner_call(struct runner *r, const struct exchange *x, const char *token, struct arena *a,
-		 struct answer *ret);
+void runner_call(struct runner *r, const struct exchange *x, const char *token,
+		 struct arena *a, struct answer *ret);
 /* 0, or how long the service's budget asks to wait. */
 int64_t runner_budget_ms(struct runner *r, const struct exchange *x);
 /* What absorb needs after a crash; bounded by LIMIT_STORED_RESPONSE. */

@@ -9,6 +9,7 @@
 #include "core/base/buf.h"
 #include "core/json/tree.h"
 #include "core/net/transport.h"
+#include "core/op/charts.h"
 #include "gen/queries.h"
 
 enum { CA_FILE_MAX = 1024 * 1024 };
@@ -58,10 +59,12 @@ bool world_init(struct world *w, struct arena *a, const struct config *cfg, stru
 	}
 	if (cfg->ca_file && *cfg->ca_file && !read_file(cfg->ca_file, a, &ca, e))
 		return false;
+	*w = (struct world){.where.region = region};
+	if (!charts_load(cfg->charts, a, &w->where.charts, e))
+		return false;
 	net = net_curl_new(a, ca, e);
 	if (!net)
 		return false;
-	*w = (struct world){.where.region = region};
 	w->aws = (struct aws){
 		.net = net,
 		.credentials =
@@ -75,7 +78,8 @@ bool world_init(struct world *w, struct arena *a, const struct config *cfg, stru
 	kube_init(&w->kube, a, net, &w->aws, cfg->call_timeout_ms);
 	w->helm = (struct helm){.binary = cfg->helm,
 				.tmp_dir = tmp && *tmp ? tmp : "/tmp",
-				.timeout_ms = cfg->call_timeout_ms};
+				/* Its lease must outlive it. */
+				.timeout_ms = cfg->lease_ms * 3 / 4};
 	w->runner = (struct runner){.db = db,
 				    .aws = &w->aws,
 				    .kube = &w->kube,
@@ -86,7 +90,8 @@ bool world_init(struct world *w, struct arena *a, const struct config *cfg, stru
 				    .rng = rng,
 				    .log = log,
 				    .kinds = kinds,
-				    .worker = worker};
+				    .worker = worker,
+				    .budget = &w->budget};
 	return true;
 }
 

@@ -12,6 +12,7 @@
 #include "core/aws/aws.h"
 #include "core/kube/helm.h"
 #include "core/kube/kube.h"
+#include "core/op/backoff.h"
 #include "core/op/runner.h"
 
 struct world {
@@ -19,6 +20,7 @@ struct world {
 	struct aws aws;
 	struct kube kube;
 	struct helm helm;
+	struct budget budget; /* of calls per service */
 	struct runner runner;
 };
 
@@ -26,10 +28,10 @@ struct world {
  * a is the process's. Makes no connection yet. CONFIG when the region is not
  * known or the file of further authorities cannot be read.
  */
-bool world_init(struct world *w, struct arena *a, const struct config *cfg,
-		struct db *db, struct clock *clock, struct rng *rng,
-		const struct log *log, const struct kind *const *kinds,
-		const char *worker, struct err *e) __attribute__((warn_unused_result));
+bool world_init(struct world *w, struct arena *a, const struct config *cfg, struct db *db,
+		struct clock *clock, struct rng *rng, const struct log *log,
+		const struct kind *const *kinds, const char *worker, struct err *e)
+	__attribute__((warn_unused_result));
 
 /*
  * The account as the journal knows it; none known yet is no failure, and

@@ -1,0 +1,21 @@
+/*
+ * charts.h - the pinned Helm charts of this installation.
+ *
+ * INSTANTSTART_CHARTS names a folder with charts.json: a list of {"component",
+ * "chart", "version", "digest"}, made when the image is built. "chart" is a
+ * packaged or unpacked chart in that folder.
+ */
+#ifndef INSTANTSTART_OP_CHARTS_H
+#define INSTANTSTART_OP_CHARTS_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "core/base/arena.h"
+#include "core/base/err.h"
+
+/* The list with absolute paths, owned by a. NULL folder: NULL list. CONFIG. */
+bool charts_load(const char *folder, struct arena *a, const json_t **ret, struct err *e)
+	__attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,166 @@
+#include "core/poller/worker.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include "core/base/rng.h"
+#include "core/db/db.h"
+#include "core/op/world.h"
+#include "gen/queries.h"
+
+enum {
+	/* One worker keeps the house; the others only work. */
+	KEEPER_SLOT = 0,
+	CHAIN_EVERY_MS = 2000,
+	SWEEP_EVERY_MS = 10 * 60 * 1000,
+	CHAIN_ROWS = 1000,
+	PAUSE_MIN_MS = 500,
+	PAUSE_MAX_MS = 30 * 1000,
+};
+
+struct worker {
+	struct poller *p;
+	int slot;
+	int stop_fd;
+	struct arena process;
+	struct arena step;
+	struct db *db;
+	struct world world;
+	int64_t chain_at_ms; /* monotonic */
+	int64_t sweep_at_ms;
+};
+
+static int64_t mono_ms(void)
+{
+	return clock_system()->mono_ms(clock_system());
+}
+
+/* Waits that long; true when it is time to end. */
+static bool is_told_to_stop(const struct worker *w, int64_t wait_ms)
+{
+	struct pollfd stop = {.fd = w->stop_fd, .events = POLLIN};
+
+	return poll(&stop, 1, (int)wait_ms) > 0;
+}
+
+/* A jittered, doubling pause; true when it is time to end. */
+static bool pause_after(struct worker *w, int64_t *pause_ms)
+{
+	const int64_t ms = *pause_ms;
+
+	*pause_ms = ms * 2 < PAUSE_MAX_MS ? ms * 2 : PAUSE_MAX_MS;
+	return is_told_to_stop(w,
+			       ms / 2 + (int64_t)rng_below(rng_system(), (uint64_t)ms));
+}
+
+/*
+ * Nobody may work before it is certain whose account this is: the journal
+ * refuses the wrong one. Credentials may come later than we do.
+ */
+static bool locate(struct worker *w)
+{
+	int64_t pause_ms = PAUSE_MIN_MS;
+	struct err e = {0};
+
+	while (!world_locate(&w->world, &w->process, &e)) {
+		log_err(w->p->log, "locate", &e);
+		if (pause_after(w, &pause_ms))
+			return false;
+	}
+	log_info(w->p->log, "located", LOG_S("account", w->world.where.account),
+		 LOG_S("region", w->world.where.region),
+		 LOG_S("caller", w->world.where.caller_arn));
+	return true;
+}
+
+static void run_duty(struct worker *w, const struct db_query *q, const char *rows,
+		     int64_t every_ms, int64_t *at_ms)
+{
+	struct db_rows ignored;
+	struct err e = {0};
+
+	if (mono_ms() < *at_ms)
+		return;
+	*at_ms = mono_ms() + every_ms;
+	if (!db_query(w->db, &w->step, q, DB_PARAMS(rows), rows ? 1 : 0, &ignored, &e))
+		log_err(w->p->log, q->name, &e);
+}
+
+static void keep_house(struct worker *w)
+{
+	if (w->slot != KEEPER_SLOT)
+		return;
+	run_duty(w, &Q_audit_chain, arena_printf(&w->step, "%d", CHAIN_ROWS),
+		 CHAIN_EVERY_MS, &w->chain_at_ms);
+	run_duty(w, &Q_journal_sweep, NULL, SWEEP_EVERY_MS, &w->sweep_at_ms);
+}
+
+/* Until nothing is due. false: the journal could not be reached. */
+static bool work_off(struct worker *w)
+{
+	bool worked = true;
+	struct err e = {0};
+
+	while (worked && !is_told_to_stop(w, 0)) {
+		arena_reset(&w->step);
+		if (!runner_tick(&w->world.runner, &w->step, &worked, &e)) {
+			log_err(w->p->log, "tick", &e);
+			/* Somebody took over: that claim is theirs, others are due. */
+			if (e.code != ERR_FENCED)
+				return false;
+			worked = true;
+		}
+		keep_house(w);
+	}
+	return true;
+}
+
+static void serve(struct worker *w)
+{
+	int64_t pause_ms = PAUSE_MIN_MS;
+	struct err e = {0};
+
+	while (!is_told_to_stop(w, 0)) {
+		if (!db_listen(w->db, "instantstart", &e)) {
+			log_err(w->p->log, "listen", &e);
+			if (pause_after(w, &pause_ms))
+				return;
+			continue;
+		}
+		if (!work_off(w)) {
+			if (pause_after(w, &pause_ms))
+				return;
+			continue;
+		}
+		pause_ms = PAUSE_MIN_MS;
+		arena_reset(&w->step);
+		keep_house(w);
+		(void)db_wait_notify(w->db, &w->step, w->p->cfg->tick_ms, w->stop_fd);
+	}
+}
+
+int poller_work(void *ctx, int slot, int stop_fd)
+{
+	struct worker w = {.p = ctx, .slot = slot, .stop_fd = stop_fd};
+	const struct poller *p = ctx;
+	char host[64] = "";
+	struct err e = {0};
+
+	arena_init(&w.process, 0);
+	arena_init(&w.step, 0);
+	gethostname(host, sizeof(host) - 1);
+	w.db = db_new(&w.process, p->cfg->database_url, "instantstart-poller",
+		      clock_system(), rng_system());
+	if (!world_init(&w.world, &w.process, p->cfg, w.db, clock_system(), rng_system(),
+			p->log, p->kinds,
+			arena_printf(&w.process, "%s/%d", host, (int)getpid()), &e)) {
+		log_err(p->log, "start", &e);
+		return 1;
+	}
+	if (locate(&w))
+		serve(&w);
+	db_close(w.db);
+	arena_free(&w.step);
+	arena_free(&w.process);
+	return 0;
+}
