@@ -187,6 +187,9 @@ export async function up(dir, options = {})
 	s.port = options.port ?? await freePort();
 	s.url = `http://127.0.0.1:${s.port}`;
 	fs.mkdirSync(s.run, {recursive: true});
+	/* PostgreSQL runs as another user then. */
+	if (isRoot)
+		fs.chmodSync(s.dir, 0o755);
 	startPostgres(s);
 	s.env = {
 		INSTANTSTART_RUN_DIR: s.run,
