@@ -28,6 +28,9 @@ static const struct reason_row reasons[] = {
 	/* An eviction that a disruption budget forbids for now. */
 	{429, NULL, NULL, "DisruptionBudget", ERR_CLOUD_CONFLICT},
 	{429, NULL, NULL, NULL, ERR_CLOUD_THROTTLED},
+	/* Server-side apply answers a member it does not know so, with 500. */
+	{500, NULL, "field not declared in schema", NULL, ERR_CLOUD_REFUSED},
+	{500, NULL, "failed to create typed patch object", NULL, ERR_CLOUD_REFUSED},
 };
 
 static bool has_cause(const json_t *status, const char *reason)

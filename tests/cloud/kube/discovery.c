@@ -1,0 +1,275 @@
+#include <string.h>
+
+#include "tests/cloud/kube/server.h"
+
+static json_t *verbs(void)
+{
+	return json_pack("[s,s,s,s,s,s,s,s]", "create", "delete", "deletecollection",
+			 "get", "list", "patch", "update", "watch");
+}
+
+static json_t *names(const char *comma_separated)
+{
+	json_t *list = json_array();
+	struct str rest = str_of(comma_separated);
+
+	while (rest.p && rest.n > 0) {
+		const struct str piece = str_cut(&rest, ',');
+
+		json_array_append_new(list, json_stringn(piece.p, piece.n));
+	}
+	return list;
+}
+
+static json_t *sub_resource(struct arena *a, const struct ks_kind *kind, const char *sub,
+			    const char *sub_kind, json_t *sub_verbs)
+{
+	return json_pack("{s:s,s:s,s:b,s:s,s:o}", "name",
+			 arena_printf(a, "%s/%s", kind->plural, sub), "singularName", "",
+			 "namespaced", kind->namespaced, "kind", sub_kind, "verbs",
+			 sub_verbs);
+}
+
+static void add_resources(struct arena *a, json_t *list, const struct ks_kind *kind)
+{
+	json_t *r = json_pack(
+		"{s:s,s:s,s:b,s:s,s:o}", "name", kind->plural, "singularName",
+		kind->singular, "namespaced", kind->namespaced, "kind", kind->kind,
+		"verbs", kind->has & KS_NO_STORE ? json_pack("[s]", "create") : verbs());
+
+	if (*kind->short_names)
+		json_object_set_new(r, "shortNames", names(kind->short_names));
+	if (!(kind->has & KS_NO_STORE))
+		json_object_set_new(r, "storageVersionHash", json_string("AAAAAAAAAAA="));
+	json_array_append_new(list, r);
+	if (kind->has & KS_STATUS)
+		json_array_append_new(list, sub_resource(a, kind, "status", kind->kind,
+							 json_pack("[s,s,s]", "get",
+								   "patch", "update")));
+	if (kind->has & KS_SCALE)
+		json_array_append_new(list, sub_resource(a, kind, "scale", "Scale",
+							 json_pack("[s,s,s]", "get",
+								   "patch", "update")));
+	if (streq(kind->plural, "pods") && !*kind->group) {
+		json_array_append_new(list, sub_resource(a, kind, "log", "Pod",
+							 json_pack("[s]", "get")));
+		json_array_append_new(list, sub_resource(a, kind, "eviction", "Eviction",
+							 json_pack("[s]", "create")));
+	}
+}
+
+static bool resource_list(struct ks_req *q, const char *group, const char *version)
+{
+	size_t n = 0;
+	const struct ks_kind *v = ks_kinds_served(&q->k, q->a, &n);
+	json_t *list = json_new_list(q->a);
+
+	for (size_t i = 0; i < n; i++) {
+		if (streq(v[i].group, group) && streq(v[i].version, version))
+			add_resources(q->a, list, &v[i]);
+	}
+	if (json_array_size(list) == 0)
+		return ks_fail(q, 404, "NotFound",
+			       "the server could not find the requested resource");
+	return ks_answer(
+		q, 200,
+		json_packf(q->a, "{s:s,s:s,s:s,s:O}", "kind", "APIResourceList",
+			   "apiVersion", "v1", "groupVersion",
+			   *group ? arena_printf(q->a, "%s/%s", group, version) : version,
+			   "resources", list));
+}
+
+static json_t *group_entry(struct arena *a, json_t *groups, const char *name)
+{
+	json_t *g = json_find(groups, "name", name);
+
+	(void)a;
+	if (g)
+		return g;
+	g = json_pack("{s:s,s:[]}", "name", name, "versions");
+	json_array_append_new(groups, g);
+	return g;
+}
+
+static json_t *api_group_list(struct ks_req *q)
+{
+	size_t n = 0;
+	const struct ks_kind *v = ks_kinds_served(&q->k, q->a, &n);
+	json_t *groups = json_array();
+
+	for (size_t i = 0; i < n; i++) {
+		json_t *g = NULL;
+		const char *gv = ks_api_version(q->a, &v[i]);
+
+		if (!*v[i].group)
+			continue;
+		g = group_entry(q->a, groups, v[i].group);
+		if (json_find(json_at(g, "versions"), "version", v[i].version))
+			continue;
+		json_push(json_at(g, "versions"), json_pack("{s:s,s:s}", "groupVersion",
+							    gv, "version", v[i].version));
+		if (!json_at(g, "preferredVersion"))
+			json_put(g, "preferredVersion",
+				 json_pack("{s:s,s:s}", "groupVersion", gv, "version",
+					   v[i].version));
+	}
+	return groups;
+}
+
+/* --- aggregated discovery, apidiscovery.k8s.io/v2 ------------------------ */
+
+static json_t *aggregated_subs(struct arena *a, const struct ks_kind *kind)
+{
+	json_t *flat = json_array();
+	json_t *subs = json_array();
+	const json_t *r = NULL;
+	size_t i = 0;
+
+	add_resources(a, flat, kind);
+	json_array_foreach(flat, i, r) {
+		const char *slash = strchr(json_str_or(r, "name", ""), '/');
+		const bool scale = slash && streq(slash, "/scale");
+		const bool evict = slash && streq(slash, "/eviction");
+
+		if (!slash)
+			continue;
+		json_array_append_new(subs, json_pack("{s:s,s:{s:s,s:s,s:s},s:O}",
+						      "subresource", slash + 1,
+						      "responseKind", "group",
+						      scale   ? "autoscaling"
+						      : evict ? "policy"
+							      : kind->group,
+						      "version", kind->version, "kind",
+						      json_str_or(r, "kind", ""), "verbs",
+						      json_at(r, "verbs")));
+	}
+	json_decref(flat);
+	return subs;
+}
+
+static json_t *aggregated_resource(struct arena *a, const struct ks_kind *kind)
+{
+	json_t *r = json_pack(
+		"{s:s,s:{s:s,s:s,s:s},s:s,s:s,s:o,s:o,s:o}", "resource", kind->plural,
+		"responseKind", "group", kind->group, "version", kind->version, "kind",
+		kind->kind, "scope", kind->namespaced ? "Namespaced" : "Cluster",
+		"singularResource", kind->singular, "verbs",
+		kind->has & KS_NO_STORE ? json_pack("[s]", "create") : verbs(),
+		"shortNames", names(kind->short_names), "subresources",
+		aggregated_subs(a, kind));
+
+	if (streq(kind->plural, "pods") || streq(kind->plural, "services") ||
+	    streq(kind->group, "apps") || streq(kind->group, "batch"))
+		json_object_set_new(r, "categories", json_pack("[s]", "all"));
+	return r;
+}
+
+static bool aggregated(struct ks_req *q, bool core)
+{
+	size_t n = 0;
+	const struct ks_kind *v = ks_kinds_served(&q->k, q->a, &n);
+	json_t *groups = json_new_list(q->a);
+	json_t *items = json_new_list(q->a);
+	json_t *g = NULL;
+	size_t i = 0;
+
+	for (i = 0; i < n; i++) {
+		json_t *version = NULL;
+
+		if ((*v[i].group == '\0') != core)
+			continue;
+		g = group_entry(q->a, groups, v[i].group);
+		version = json_find(json_at(g, "versions"), "version", v[i].version);
+		if (!version) {
+			version = json_pack("{s:s,s:[],s:s}", "version", v[i].version,
+					    "resources", "freshness", "Current");
+			json_push(json_at(g, "versions"), version);
+		}
+		json_push(json_at(version, "resources"),
+			  aggregated_resource(q->a, &v[i]));
+	}
+	json_array_foreach(groups, i, g) {
+		json_t *meta = *json_str_or(g, "name", "")
+				       ? json_pack("{s:O}", "name", json_at(g, "name"))
+				       : json_object();
+
+		json_push(items, json_pack("{s:o,s:O}", "metadata", meta, "versions",
+					   json_at(g, "versions")));
+	}
+	ks_answer_text(
+		q, 200,
+		"application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+		json_text(q->a, json_packf(q->a, "{s:s,s:s,s:{},s:O}", "kind",
+					   "APIGroupDiscoveryList", "apiVersion",
+					   "apidiscovery.k8s.io/v2", "metadata", "items",
+					   items)));
+	return false;
+}
+
+static bool wants_aggregated(struct ks_req *q)
+{
+	const char *accept = ks_header(q, "accept");
+
+	return accept && strstr(accept, "v=v2;") &&
+	       strstr(accept, "as=APIGroupDiscoveryList");
+}
+
+static void serve_group(struct ks_req *q, const char *name)
+{
+	json_t *groups = json_own(q->a, api_group_list(q));
+	json_t *g = json_find(groups, "name", name);
+
+	if (!g) {
+		ks_fail(q, 404, "NotFound",
+			"the server could not find the requested resource");
+		return;
+	}
+	json_put_str(g, "kind", "APIGroup");
+	json_put_str(g, "apiVersion", "v1");
+	ks_answer(q, 200, g);
+}
+
+static void serve_roots(struct ks_req *q, bool core)
+{
+	if (wants_aggregated(q))
+		aggregated(q, core);
+	else if (core)
+		ks_answer(q, 200,
+			  json_packf(q->a, "{s:s,s:[s],s:[{s:s,s:s}]}", "kind",
+				     "APIVersions", "versions", "v1",
+				     "serverAddressByClientCIDRs", "clientCIDR",
+				     "0.0.0.0/0", "serverAddress", "10.0.0.1:443"));
+	else
+		ks_answer(q, 200,
+			  json_packf(q->a, "{s:s,s:s,s:o}", "kind", "APIGroupList",
+				     "apiVersion", "v1", "groups", api_group_list(q)));
+}
+
+bool ks_discover(struct ks_req *q)
+{
+	struct str rest = str_of(q->path);
+	struct str part[5] = {0};
+	size_t n = 0;
+
+	while (rest.p && n < 5) {
+		const struct str piece = str_cut(&rest, '/');
+
+		if (piece.n > 0)
+			part[n++] = piece;
+	}
+	if (n == 0 || !(str_is(part[0], "api") || str_is(part[0], "apis")))
+		return false;
+	if (n > (str_is(part[0], "api") ? 2u : 3u))
+		return false;
+	if (!ks_authorize(q))
+		return true;
+	if (n == 1)
+		serve_roots(q, str_is(part[0], "api"));
+	else if (str_is(part[0], "api"))
+		resource_list(q, "", str_dup(q->a, part[1]));
+	else if (n == 2)
+		serve_group(q, str_dup(q->a, part[1]));
+	else
+		resource_list(q, str_dup(q->a, part[1]), str_dup(q->a, part[2]));
+	return true;
+}

@@ -1,0 +1,332 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/cloud/kube/server.h"
+
+/*
+ * FieldsV1: {"f:spec": {"f:containers": {"k:{\"name\":\"a\"}": {".": {}, "f:image":
+ * {}}}}}. An empty object is a leaf that is in the set; "." says that the item itself is.
+ */
+
+static const char *const not_owned[] = {"name",
+					"namespace",
+					"uid",
+					"resourceVersion",
+					"generation",
+					"managedFields",
+					"creationTimestamp",
+					"selfLink",
+					"deletionTimestamp"};
+
+static bool is_owned(const struct ks_typed *parent, const char *member)
+{
+	if (!parent->field)
+		return !streq(member, "apiVersion") && !streq(member, "kind");
+	if (!streq(parent->field, "metadata") || parent->parent)
+		return true;
+	for (size_t i = 0; i < sizeof(not_owned) / sizeof(not_owned[0]); i++) {
+		if (streq(member, not_owned[i]))
+			return false;
+	}
+	return true;
+}
+
+static const char *item_name(struct arena *a, const json_t *item, const char *const *keys)
+{
+	json_t *k = NULL;
+
+	if (!keys) /* sets hold strings */
+		return arena_printf(a, "v:\"%s\"",
+				    json_is_string(item) ? json_string_value(item) : "");
+	k = json_new_object(a);
+	for (; *keys; keys++) {
+		json_t *v = json_object_get(item, *keys);
+
+		if (v)
+			json_object_set(k, *keys, v);
+		else if (streq(*keys, "protocol"))
+			json_object_set_new(k, *keys, json_string("TCP"));
+	}
+	return arena_printf(a, "k:%s", json_text(a, k));
+}
+
+/* Leaves of `now` that differ from `was`; with was NULL all of them. */
+static json_t *changed(struct arena *a, const struct ks_typed *t, const json_t *was,
+		       const json_t *now);
+
+static void changed_members(struct arena *a, const struct ks_typed *t, const json_t *was,
+			    const json_t *now, json_t *set)
+{
+	const char *name = NULL;
+	const json_t *value = NULL;
+
+	json_object_foreach((json_t *)(uintptr_t)now, name, value) {
+		const struct ks_typed c = ks_typed_child(t, name);
+		json_t *sub = NULL;
+
+		if (!is_owned(t, name))
+			continue;
+		sub = changed(a, &c, json_object_get(was, name), value);
+		if (sub)
+			json_object_set_new(set, arena_printf(a, "f:%s", name), sub);
+	}
+}
+
+static void changed_items(struct arena *a, const struct ks_typed *t, const json_t *was,
+			  const json_t *now, const char *const *keys, json_t *set)
+{
+	const struct ks_typed c = ks_typed_item(t);
+	const json_t *item = NULL;
+	size_t i = 0;
+
+	json_array_foreach(now, i, item) {
+		const int at = json_is_array(was) ? ks_item_find(was, item, keys) : -1;
+		const json_t *old = at >= 0 ? json_array_get(was, (size_t)at) : NULL;
+		json_t *sub = NULL;
+
+		if (!keys) {
+			if (!old)
+				json_object_set_new(set, item_name(a, item, NULL),
+						    json_object());
+			continue;
+		}
+		sub = json_object();
+		changed_members(a, &c, old, item, sub);
+		if (!old)
+			json_object_set_new(sub, ".", json_object());
+		if (json_object_size(sub) > 0)
+			json_object_set_new(set, item_name(a, item, keys), sub);
+		else
+			json_decref(sub);
+	}
+}
+
+static json_t *changed(struct arena *a, const struct ks_typed *t, const json_t *was,
+		       const json_t *now)
+{
+	const char *const *keys = NULL;
+	const enum ks_merge merge = ks_merge_of(t, now, &keys);
+	json_t *set = NULL;
+
+	if (merge == KS_ATOMIC)
+		return was && json_equal(was, now) ? NULL : json_object();
+	if (json_is_object(now) && json_object_size(now) == 0)
+		return was && json_is_object(was) ? NULL : json_object();
+	if (json_is_array(now) && json_array_size(now) == 0)
+		return was && json_is_array(was) ? NULL : json_object();
+	set = json_object();
+	if (merge == KS_GRANULAR)
+		changed_members(a, t, was, now, set);
+	else
+		changed_items(a, t, was, now, keys, set);
+	if (json_object_size(set) > 0)
+		return set;
+	json_decref(set);
+	return NULL;
+}
+
+json_t *ks_fields_changed(struct arena *a, const struct ks_kind *kind, const json_t *was,
+			  const json_t *now)
+{
+	const struct ks_typed root = ks_typed_root(kind);
+	json_t *set = json_new_object(a);
+
+	changed_members(a, &root, was, now, set);
+	return set;
+}
+
+json_t *ks_fields_of(struct arena *a, const struct ks_kind *kind, const json_t *obj)
+{
+	return ks_fields_changed(a, kind, NULL, obj);
+}
+
+/* --- algebra: every function returns a new reference ------------------------- */
+
+static bool is_leaf(const json_t *node)
+{
+	return json_object_size(node) == 0;
+}
+
+json_t *ks_fields_union(const json_t *x, const json_t *y)
+{
+	json_t *out = json_object();
+	const char *name = NULL;
+	json_t *v = NULL;
+
+	json_object_foreach((json_t *)(uintptr_t)x, name, v) {
+		json_object_set_new(out, name,
+				    ks_fields_union(v, json_object_get(y, name)));
+	}
+	json_object_foreach((json_t *)(uintptr_t)y, name, v) {
+		if (!json_object_get(x, name))
+			json_object_set_new(out, name, json_deep_copy(v));
+	}
+	return out;
+}
+
+json_t *ks_fields_minus(const json_t *x, const json_t *y)
+{
+	json_t *out = json_object();
+	const char *name = NULL;
+	json_t *v = NULL;
+
+	json_object_foreach((json_t *)(uintptr_t)x, name, v) {
+		const json_t *other = json_object_get(y, name);
+		json_t *rest = NULL;
+
+		if (!other) {
+			json_object_set_new(out, name, json_deep_copy(v));
+			continue;
+		}
+		/* An atomic value that the other side owns member by member. */
+		if (is_leaf(v) || is_leaf(other))
+			continue;
+		rest = ks_fields_minus(v, other);
+		if (json_object_size(rest) > 0)
+			json_object_set_new(out, name, rest);
+		else
+			json_decref(rest);
+	}
+	return out;
+}
+
+json_t *ks_fields_common(const json_t *x, const json_t *y)
+{
+	json_t *out = json_object();
+	const char *name = NULL;
+	json_t *v = NULL;
+
+	json_object_foreach((json_t *)(uintptr_t)x, name, v) {
+		const json_t *other = json_object_get(y, name);
+		json_t *both = NULL;
+
+		if (!other)
+			continue;
+		if (is_leaf(v) || is_leaf(other)) {
+			/* An empty map and its members are different leaves. */
+			if (is_leaf(v) && is_leaf(other))
+				json_object_set_new(out, name, json_object());
+			continue;
+		}
+		both = ks_fields_common(v, other);
+		if (json_object_size(both) > 0)
+			json_object_set_new(out, name, both);
+		else
+			json_decref(both);
+	}
+	return out;
+}
+
+/* k:{"name":"a"} is written [name="a"]. */
+static const char *step_text(struct arena *a, const char *name)
+{
+	struct err e;
+	const json_t *keys = NULL;
+	const json_t *v = NULL;
+	const char *key = NULL;
+	const char *text = "";
+
+	if (str_starts(name, "f:"))
+		return arena_printf(a, ".%s", name + 2);
+	if (!str_starts(name, "k:"))
+		return arena_printf(a, "[=%s]", name + 2);
+	keys = json_parse(a, str_of(name + 2), &e);
+	json_object_foreach((json_t *)(uintptr_t)keys, key, v) {
+		text = json_is_string(v)
+			       ? arena_printf(a, "%s%s%s=\"%s\"", text, *text ? "," : "",
+					      key, json_string_value(v))
+			       : arena_printf(a, "%s%s%s=%lld", text, *text ? "," : "",
+					      key, (long long)json_integer_value(v));
+	}
+	return arena_printf(a, "[%s]", text);
+}
+
+static void walk(struct arena *a, const json_t *set, const char *path,
+		 void (*fn)(void *ctx, const char *path), void *ctx)
+{
+	const char *name = NULL;
+	const json_t *v = NULL;
+
+	json_object_foreach((json_t *)(uintptr_t)set, name, v) {
+		const char *here = NULL;
+
+		if (streq(name, ".")) {
+			fn(ctx, path);
+			continue;
+		}
+		here = arena_printf(a, "%s%s", path, step_text(a, name));
+		if (is_leaf(v))
+			fn(ctx, here);
+		else
+			walk(a, v, here, fn, ctx);
+	}
+}
+
+void ks_fields_walk(struct arena *a, const json_t *set,
+		    void (*fn)(void *ctx, const char *path), void *ctx)
+{
+	walk(a, set, "", fn, ctx);
+}
+
+/* --- removal ------------------------------------------------------------------ */
+
+static void remove_members(const struct ks_typed *t, json_t *obj, const json_t *set);
+
+static void remove_items(const struct ks_typed *t, json_t *list, const json_t *set,
+			 const char *const *keys)
+{
+	const struct ks_typed c = ks_typed_item(t);
+	struct arena a;
+
+	arena_init(&a, 0);
+	for (size_t i = json_array_size(list); i > 0; i--) {
+		json_t *item = json_array_get(list, i - 1);
+		const json_t *sub = json_object_get(set, item_name(&a, item, keys));
+
+		if (!sub)
+			continue;
+		if (!keys || json_object_get(sub, ".") || is_leaf(sub))
+			json_array_remove(list, i - 1);
+		else
+			remove_members(&c, item, sub);
+	}
+	arena_free(&a);
+}
+
+static void remove_members(const struct ks_typed *t, json_t *obj, const json_t *set)
+{
+	const char *name = NULL;
+	const json_t *sub = NULL;
+
+	json_object_foreach((json_t *)(uintptr_t)set, name, sub) {
+		const char *const *keys = NULL;
+		json_t *value =
+			str_starts(name, "f:") ? json_object_get(obj, name + 2) : NULL;
+		struct ks_typed c;
+
+		if (!value)
+			continue;
+		if (is_leaf(sub)) {
+			json_object_del(obj, name + 2);
+			continue;
+		}
+		c = ks_typed_child(t, name + 2);
+		if (json_is_array(value)) {
+			ks_merge_of(&c, value, &keys);
+			remove_items(&c, value, sub, keys);
+		} else {
+			remove_members(&c, value, sub);
+		}
+		/* A container that only held what is gone goes too. */
+		if ((json_is_array(value) && json_array_size(value) == 0) ||
+		    (json_is_object(value) && json_object_size(value) == 0))
+			json_object_del(obj, name + 2);
+	}
+}
+
+void ks_fields_remove(const struct ks_kind *kind, json_t *obj, const json_t *set)
+{
+	const struct ks_typed root = ks_typed_root(kind);
+
+	remove_members(&root, obj, set);
+}

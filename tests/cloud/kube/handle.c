@@ -1,0 +1,367 @@
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "tests/cloud/kube/server.h"
+
+enum { SEGMENTS_MAX = 12 };
+
+const char *ks_query(const struct ks_req *q, const char *name)
+{
+	return json_string_value(json_object_get(q->query, name));
+}
+
+const char *ks_header(const struct ks_req *q, const char *name)
+{
+	for (size_t i = 0; i < q->raw->n_headers; i++) {
+		if (strcasecmp(q->raw->header[i].name, name) == 0)
+			return q->raw->header[i].value;
+	}
+	return NULL;
+}
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+static char *unescape(struct arena *a, struct str s, bool plus)
+{
+	char *out = arena_alloc(a, s.n + 1);
+	size_t n = 0;
+
+	for (size_t i = 0; i < s.n; i++) {
+		if (s.p[i] == '%' && i + 2 < s.n && hex_digit(s.p[i + 1]) >= 0 &&
+		    hex_digit(s.p[i + 2]) >= 0) {
+			out[n++] = (char)(hex_digit(s.p[i + 1]) * 16 +
+					  hex_digit(s.p[i + 2]));
+			i += 2;
+		} else {
+			out[n++] = plus && s.p[i] == '+' ? ' ' : s.p[i];
+		}
+	}
+	return out;
+}
+
+static json_t *parse_query(struct arena *a, struct str text)
+{
+	json_t *query = json_new_object(a);
+
+	while (text.p && text.n > 0) {
+		struct str value = str_cut(&text, '&');
+		const struct str name = str_cut(&value, '=');
+		const char *v = value.p ? unescape(a, value, true) : "";
+
+		if (str_is_utf8(str_of(v)))
+			json_object_set_new(query, unescape(a, name, true),
+					    json_string(v));
+	}
+	return query;
+}
+
+static size_t split(struct arena *a, const char *path, const char **seg)
+{
+	struct str rest = str_of(path);
+	size_t n = 0;
+
+	while (rest.p && n < SEGMENTS_MAX) {
+		const struct str piece = str_cut(&rest, '/');
+
+		if (piece.n > 0)
+			seg[n++] = unescape(a, piece, false);
+	}
+	return n;
+}
+
+/* namespaces/NS/PLURAL/…, unless the resource is namespaces itself. */
+static void resolve(struct ks_req *q, const char *group, const char *version,
+		    const char **seg, size_t n)
+{
+	if (n >= 3 && streq(seg[0], "namespaces")) {
+		const struct ks_kind *kind =
+			ks_kind_find(&q->k, q->a, group, version, seg[2]);
+
+		if (kind && kind->namespaced) {
+			q->kind = kind;
+			q->ns = seg[1];
+			q->name = n > 3 ? seg[3] : NULL;
+			q->sub = n > 4 ? seg[4] : NULL;
+			return;
+		}
+		if (*group)
+			return;
+	}
+	q->kind = n > 0 ? ks_kind_find(&q->k, q->a, group, version, seg[0]) : NULL;
+	q->name = n > 1 ? seg[1] : NULL;
+	q->sub = n > 2 ? seg[2] : NULL;
+}
+
+static bool read_body(struct ks_req *q)
+{
+	struct err e;
+	const char *type = ks_header(q, "content-type");
+
+	if (q->raw->body_len == 0)
+		return true;
+	if (type && strstr(type, "protobuf"))
+		return ks_fail(
+			q, 415, "UnsupportedMediaType",
+			"the body of the request was in an unknown format - accepted "
+			"media types include: application/json, application/yaml");
+	q->body = json_parse(q->a, (struct str){q->raw->body, q->raw->body_len}, &e);
+	if (!q->body)
+		return ks_fail(q, 400, "BadRequest", "error decoding the body: %s",
+			       e.detail);
+	return true;
+}
+
+/* The first word of User-Agent names a manager that did not name itself. */
+static const char *manager_of(struct ks_req *q)
+{
+	const char *given = ks_query(q, "fieldManager");
+	const char *agent = ks_header(q, "user-agent");
+	size_t n = 0;
+
+	if (given && *given)
+		return given;
+	if (!agent)
+		return "unknown";
+	n = strcspn(agent, "/ ");
+	return arena_strndup(q->a, agent, n < 128 ? n : 128);
+}
+
+static void dispatch(struct ks_req *q)
+{
+	const char *method = q->raw->method;
+
+	q->manager = manager_of(q);
+	q->dry_run = streq(ks_query(q, "dryRun"), "All");
+	if (q->kind->has & KS_NO_STORE) {
+		ks_serve_review(q);
+		return;
+	}
+	if (q->sub && !streq(q->sub, "status")) {
+		ks_serve_sub(q);
+		return;
+	}
+	if (q->sub && !(q->kind->has & KS_STATUS)) {
+		ks_fail(q, 404, "NotFound",
+			"the server could not find the requested resource");
+		return;
+	}
+	if (streq(method, "GET") || streq(method, "HEAD")) {
+		const char *watch = ks_query(q, "watch");
+
+		if (q->name && !watch)
+			ks_serve_get(q);
+		else if (watch && !streq(watch, "0") && !streq(watch, "false"))
+			ks_serve_watch(q);
+		else
+			ks_serve_list(q);
+	} else if (streq(method, "POST") && !q->name) {
+		ks_serve_create(q);
+	} else if (streq(method, "PUT") && q->name) {
+		ks_serve_update(q);
+	} else if (streq(method, "PATCH") && q->name) {
+		ks_serve_patch(q);
+	} else if (streq(method, "DELETE") && q->name) {
+		ks_serve_delete(q);
+	} else if (streq(method, "DELETE")) {
+		ks_serve_delete_collection(q);
+	} else {
+		ks_fail(q, 405, "MethodNotAllowed",
+			"the server does not allow this method on the requested resource");
+	}
+}
+
+/* --- faults and the ledger ------------------------------------------------------ */
+
+static bool mutates(const struct ks_req *q)
+{
+	return !streq(q->raw->method, "GET") && !streq(q->raw->method, "HEAD") &&
+	       !(q->kind->has & KS_NO_STORE);
+}
+
+/* "apply persistentvolumes", as fault rules and the product name it. */
+static const char *call_name(const struct ks_req *q)
+{
+	const char *type = ks_header(q, "content-type");
+	const char *verb = ks_verb(q);
+
+	if (streq(verb, "patch") && type &&
+	    str_starts(type, "application/apply-patch+yaml"))
+		verb = "apply";
+	return arena_printf(q->a, "%s %s%s%s", verb, q->kind->plural, q->sub ? "/" : "",
+			    q->sub ? q->sub : "");
+}
+
+static void say(struct ks_req *q, int status, const char *body, size_t n)
+{
+	ks_answer_text(q, status, "text/html", body);
+	q->res->body_len = n;
+}
+
+/* Whether the rule ends the exchange before anything is done. */
+static bool fault_before(struct ks_req *q, const json_t *rule)
+{
+	enum { BIG = 11 * 1024 * 1024 };
+	const char *fault = json_str_or(rule, "fault", "");
+	char *junk = NULL;
+
+	if (streq(fault, "lose_request"))
+		q->res->fate = FATE_LOSE_REQUEST;
+	else if (streq(fault, "hang"))
+		q->res->fate = FATE_HANG;
+	else if (streq(fault, "throttle"))
+		ks_fail(q, 429, "TooManyRequests",
+			"Too many requests, please try again later.");
+	else if (streq(fault, "expired"))
+		ks_fail(q, 401, "Unauthorized", "Unauthorized");
+	else if (streq(fault, "denied"))
+		ks_fail(q, 403, "Forbidden", "%s",
+			json_str_or(rule, "message",
+				    "forbidden: denied by a fault rule"));
+	else if (streq(fault, "error"))
+		ks_fail(q, (int)json_int_or(rule, "status", 500),
+			json_str_or(rule, "code", "InternalError"), "%s",
+			json_str_or(rule, "message", "Internal error occurred"));
+	else if (streq(fault, "garbage"))
+		say(q, 200, "<html><body>502 Bad Gateway</body>\x01\x02{\"", 38);
+	else if (streq(fault, "big")) {
+		junk = arena_alloc(q->a, BIG + 1);
+		memset(junk, '{', BIG);
+		say(q, 200, junk, BIG);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static const char *outcome_of(struct ks_req *q)
+{
+	struct err e;
+	const json_t *status = NULL;
+
+	if (q->res->status < 400)
+		return "ok";
+	status = json_parse(q->a, (struct str){q->res->body, q->res->body_len}, &e);
+	return json_str_or(status, "reason", "error");
+}
+
+/* Secrets are secret in the ledger too. */
+static const json_t *ledger_input(struct ks_req *q)
+{
+	json_t *in = NULL;
+
+	if (!json_is_object(q->body) || !streq(q->kind->plural, "secrets"))
+		return q->body;
+	in = json_own(q->a, json_copy(q->body));
+	json_object_del(in, "data");
+	json_object_del(in, "stringData");
+	return in;
+}
+
+static void dispatch_recorded(struct ks_req *q)
+{
+	const char *name = call_name(q);
+	const bool changes = mutates(q);
+	const json_t *rule = cloud_take_fault(q->k.cloud, NULL, NULL, name, changes);
+	const bool lost = streq(json_str_at(rule, "fault"), "lose_answer");
+	json_t *entry = NULL;
+
+	if (rule && fault_before(q, rule))
+		return;
+	if (changes && !streq(ks_query(q, "dryRun"), "All"))
+		entry = cloud_ledger_open(q->k.cloud, "kube", "kubernetes", name, q->user,
+					  NULL, ledger_input(q));
+	dispatch(q);
+	if (entry) {
+		json_put_str(entry, "target",
+			     arena_printf(q->a, "%s/%s/%s", q->k.name, q->ns ? q->ns : "",
+					  q->name ? q->name : ""));
+		json_put_bool(entry, "answer_lost", lost);
+		cloud_ledger_close(q->k.cloud, outcome_of(q));
+	}
+	if (lost)
+		q->res->fate = FATE_LOSE_ANSWER;
+	/* What was written has its consequences before the next request. */
+	if (changes)
+		cloud_kube_advance(q->k.cloud, q->k.now_ms);
+}
+
+static void serve_resource(struct ks_req *q)
+{
+	const char *seg[SEGMENTS_MAX] = {0};
+	const size_t n = split(q->a, q->path, seg);
+
+	if (n >= 3 && streq(seg[0], "api"))
+		resolve(q, "", seg[1], seg + 2, n - 2);
+	else if (n >= 4 && streq(seg[0], "apis"))
+		resolve(q, seg[1], seg[2], seg + 3, n - 3);
+	if (!q->kind) {
+		ks_fail(q, 404, "NotFound",
+			"the server could not find the requested resource");
+		return;
+	}
+	if (ks_authorize(q) && read_body(q))
+		dispatch_recorded(q);
+}
+
+static void serve_plain(struct ks_req *q)
+{
+	if (streq(q->path, "/version"))
+		ks_answer(q, 200,
+			  json_packf(q->a, "{s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s}",
+				     "major", "1", "minor", "35", "gitVersion",
+				     "v1.35.2-eks-1234567", "gitCommit",
+				     "0000000000000000000000000000000000000000",
+				     "gitTreeState", "clean", "buildDate",
+				     "2026-01-01T00:00:00Z", "goVersion", "go1.25.0",
+				     "compiler", "gc", "platform", "linux/amd64"));
+	else
+		ks_answer_text(q, 200, "text/plain; charset=utf-8", "ok");
+}
+
+static bool is_health(const char *path)
+{
+	return streq(path, "/healthz") || streq(path, "/readyz") || streq(path, "/livez");
+}
+
+void cloud_kube_handle(struct cloud *c, struct arena *a, const struct cloud_request *req,
+		       struct cloud_response *ret)
+{
+	struct str rest = str_of(req->target + strlen("/k8s/"));
+	const struct str target = str_cut(&rest, '?');
+	const char *id_end = memchr(target.p, '/', target.n);
+	const size_t id_n = id_end ? (size_t)(id_end - target.p) : target.n;
+	struct ks_req q = {.a = a, .raw = req, .res = ret};
+
+	memset(ret, 0, sizeof(*ret));
+	q.path = id_end ? arena_strndup(a, id_end, target.n - id_n) : "/";
+	q.query = parse_query(a, rest.p ? rest : STR(""));
+	q.k.cloud = c;
+	if (!ks_by_id(c, arena_strndup(a, target.p, id_n), &q.k)) {
+		ks_fail(&q, 404, "NotFound", "no API server of that name");
+		return;
+	}
+	if (is_health(q.path)) {
+		serve_plain(&q);
+		return;
+	}
+	if (streq(q.path, "/version")) {
+		if (ks_authorize(&q))
+			serve_plain(&q);
+		return;
+	}
+	if (str_starts(q.path, "/openapi/")) {
+		if (ks_authorize(&q))
+			ks_openapi(&q);
+		return;
+	}
+	if (ks_discover(&q))
+		return;
+	serve_resource(&q);
+}

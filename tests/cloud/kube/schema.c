@@ -1,0 +1,212 @@
+#include <string.h>
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#include "tests/cloud/kube/server.h"
+
+/* Structural schemas of custom resources.
+ * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/ */
+
+struct check {
+	struct arena *a;
+	json_t *unknown, *causes;
+};
+
+static void check(struct check *c, const json_t *schema, json_t *value, const char *path,
+		  bool root);
+
+static void cause(struct check *c, const char *reason, const char *path, const char *text)
+{
+	ks_add_cause(c->causes, reason, *path ? path : "<nil>", text);
+}
+
+static bool is_type(const char *type, const json_t *v)
+{
+	if (streq(type, "object"))
+		return json_is_object(v);
+	if (streq(type, "array"))
+		return json_is_array(v);
+	if (streq(type, "string"))
+		return json_is_string(v);
+	if (streq(type, "boolean"))
+		return json_is_boolean(v);
+	if (streq(type, "integer"))
+		return json_is_integer(v);
+	return json_is_number(v);
+}
+
+static bool matches(const char *pattern, const char *text)
+{
+	int code = 0;
+	PCRE2_SIZE at = 0;
+	pcre2_match_data *data = NULL;
+	bool found = true;
+	pcre2_code *re = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
+				       PCRE2_UTF, &code, &at, NULL);
+
+	if (!re) /* Go and PCRE differ: what we cannot read we do not judge */
+		return true;
+	data = pcre2_match_data_create_from_pattern(re, NULL);
+	found = pcre2_match(re, (PCRE2_SPTR)text, strlen(text), 0, 0, data, NULL) >= 0;
+	pcre2_match_data_free(data);
+	pcre2_code_free(re);
+	return found;
+}
+
+static void check_bounds(struct check *c, const json_t *s, const json_t *v,
+			 const char *path)
+{
+	const json_t *min = json_object_get(s, "minimum");
+	const json_t *max = json_object_get(s, "maximum");
+	const char *pattern = json_string_value(json_object_get(s, "pattern"));
+	const char *text = json_string_value(v);
+	const json_t *one = NULL;
+	size_t i = 0;
+
+	if (json_is_number(v) && min && json_number_value(v) < json_number_value(min))
+		cause(c, "FieldValueInvalid", path,
+		      arena_printf(c->a,
+				   "Invalid value: should be greater than or equal to %g",
+				   json_number_value(min)));
+	if (json_is_number(v) && max && json_number_value(v) > json_number_value(max))
+		cause(c, "FieldValueInvalid", path,
+		      arena_printf(c->a,
+				   "Invalid value: should be less than or equal to %g",
+				   json_number_value(max)));
+	if (text && pattern && !matches(pattern, text))
+		cause(c, "FieldValueInvalid", path,
+		      arena_printf(c->a,
+				   "Invalid value: \"%s\": %s in body should match '%s'",
+				   text, path, pattern));
+	if (text && (int64_t)strlen(text) < json_int_or(s, "minLength", 0))
+		cause(c, "FieldValueInvalid", path, "Invalid value: too short");
+	if (text && (int64_t)strlen(text) > json_int_or(s, "maxLength", INT64_MAX))
+		cause(c, "FieldValueTooLong", path, "Too long");
+	if (!json_is_array(json_object_get(s, "enum")))
+		return;
+	json_array_foreach(json_object_get(s, "enum"), i, one) {
+		if (json_equal(one, v))
+			return;
+	}
+	cause(c, "FieldValueNotSupported", path,
+	      arena_printf(c->a, "Unsupported value: %s: supported values: %s",
+			   text ? text : "",
+			   json_text(c->a, json_object_get(s, "enum"))));
+}
+
+static bool keeps_unknown(const json_t *s)
+{
+	return json_is_true(json_object_get(s, "x-kubernetes-preserve-unknown-fields"));
+}
+
+static void check_members(struct check *c, const json_t *s, json_t *value,
+			  const char *path, bool root)
+{
+	const json_t *properties = json_object_get(s, "properties");
+	const json_t *extra = json_object_get(s, "additionalProperties");
+	const json_t *need = NULL;
+	const char *name = NULL;
+	json_t *v = NULL;
+	void *next = NULL;
+	size_t i = 0;
+
+	json_object_foreach_safe(value, next, name, v) {
+		const json_t *sub = json_object_get(properties, name);
+		const char *at = *path ? arena_printf(c->a, "%s.%s", path, name) : name;
+
+		if (root && (streq(name, "metadata") || streq(name, "apiVersion") ||
+			     streq(name, "kind")))
+			continue;
+		if (sub)
+			check(c, sub, v, at, false);
+		else if (json_is_object(extra))
+			check(c, extra, v, at, false);
+		else if (!keeps_unknown(s) && !json_is_true(extra)) {
+			/* Refused or pruned: the caller decides by `unknown`. */
+			json_array_append_new(c->unknown, json_string(at));
+			json_object_del(value, name);
+		}
+	}
+	json_array_foreach(json_object_get(s, "required"), i, need) {
+		const char *want = json_string_value(need);
+
+		if (!json_object_get(value, want))
+			cause(c, "FieldValueRequired",
+			      *path ? arena_printf(c->a, "%s.%s", path, want) : want,
+			      "Required value");
+	}
+}
+
+static void check(struct check *c, const json_t *s, json_t *value, const char *path,
+		  bool root)
+{
+	const char *type = json_string_value(json_object_get(s, "type"));
+	json_t *item = NULL;
+	size_t i = 0;
+
+	if (json_is_null(value) &&
+	    (json_is_true(json_object_get(s, "nullable")) || !type))
+		return;
+	if (json_is_true(json_object_get(s, "x-kubernetes-int-or-string"))) {
+		if (!json_is_integer(value) && !json_is_string(value))
+			cause(c, "FieldValueTypeInvalid", path,
+			      "Invalid value: must be an integer or a string");
+		check_bounds(c, s, value, path);
+		return;
+	}
+	if (type && !is_type(type, value)) {
+		cause(c, "FieldValueTypeInvalid", path,
+		      arena_printf(c->a,
+				   "Invalid value: %s: %s in body must be of type %s",
+				   json_is_string(value) ? json_string_value(value)
+							 : json_text(c->a, value),
+				   path, type));
+		return;
+	}
+	if (json_is_object(value))
+		check_members(c, s, value, path, root);
+	if (json_is_array(value)) {
+		if ((int64_t)json_array_size(value) < json_int_or(s, "minItems", 0))
+			cause(c, "FieldValueInvalid", path,
+			      "Invalid value: too few items");
+		if ((int64_t)json_array_size(value) >
+		    json_int_or(s, "maxItems", INT64_MAX))
+			cause(c, "FieldValueTooMany", path, "Too many items");
+		json_array_foreach(value, i, item) {
+			check(c, json_object_get(s, "items"), item,
+			      arena_printf(c->a, "%s[%zu]", path, i), false);
+		}
+	}
+	check_bounds(c, s, value, path);
+}
+
+void ks_schema_check(struct arena *a, const json_t *schema, json_t *value,
+		     const char *path, bool root, json_t *unknown, json_t *causes)
+{
+	struct check c = {a, unknown, causes};
+
+	check(&c, schema, value, path, root);
+}
+
+void ks_schema_defaults(const json_t *schema, json_t *value)
+{
+	const char *name = NULL;
+	const json_t *sub = NULL;
+	json_t *item = NULL;
+	size_t i = 0;
+
+	json_array_foreach(value, i, item) {
+		ks_schema_defaults(json_object_get(schema, "items"), item);
+	}
+	if (!json_is_object(value))
+		return;
+	json_object_foreach(json_object_get(schema, "properties"), name, sub) {
+		const json_t *dflt = json_object_get(sub, "default");
+
+		if (dflt && !json_object_get(value, name))
+			json_object_set_new(value, name, json_deep_copy(dflt));
+		if (json_object_get(value, name))
+			ks_schema_defaults(sub, json_object_get(value, name));
+	}
+}
