@@ -2,6 +2,8 @@
 --
 -- Everything lives in the schema "instantstart". Functions that programs call
 -- are SECURITY DEFINER with a fixed search_path; the others are called by them.
+-- Statements stand in plpgsql, which keeps their plans; a function in SQL that is
+-- not inlined is planned at every call. Only expressions are in SQL.
 
 -- The journal's clock. A session that sets instantstart.now (a timestamp, or
 -- milliseconds since the epoch) lives at that time: tests drive it by hand.
@@ -18,21 +20,21 @@ begin
 end $$;
 
 -- Milliseconds since the epoch; null for null.
-create function j_ms(p timestamptz) returns bigint language sql immutable as $$
+create function j_ms(p timestamptz) returns bigint language sql stable as $$
 	select floor(extract(epoch from p) * 1000)::bigint
 $$;
 
 -- RFC 3339, UTC, milliseconds.
-create function j_text(p timestamptz) returns text language sql immutable as $$
+create function j_text(p timestamptz) returns text language sql stable as $$
 	select to_char(p at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
 $$;
 
 create function j_after(p timestamptz, p_ms bigint) returns timestamptz
-language sql immutable as $$
+language sql stable as $$
 	select p + p_ms * interval '1 millisecond'
 $$;
 
-create function j_sha256(p text) returns text language sql immutable as $$
+create function j_sha256(p text) returns text language sql stable as $$
 	select encode(sha256(convert_to(p, 'UTF8')), 'hex')
 $$;
 

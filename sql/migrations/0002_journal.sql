@@ -141,8 +141,9 @@ create index idempotency_age on idempotency (created_at);
 -- Appends one line to an operation's history. The caller holds its row lock.
 create function op_log(p_op text, p_now timestamptz, p_what text,
 	p_data jsonb default '{}', p_state text default null, p_step text default null,
-	p_phase text default null) returns void language sql as $$
+	p_phase text default null) returns void language plpgsql as $$
+begin
 	insert into event (op_id, seq, at, what, state, step, phase, data)
 	select p_op, coalesce((select max(seq) from event where op_id = p_op), 0) + 1,
-		p_now, p_what, p_state, p_step, p_phase, coalesce(p_data, '{}')
-$$;
+		p_now, p_what, p_state, p_step, p_phase, coalesce(p_data, '{}');
+end $$;

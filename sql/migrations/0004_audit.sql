@@ -39,7 +39,7 @@ end $$;
 create trigger audit_guard before update or delete on audit
 	for each row execute function audit_guard();
 
-create function audit_hash(p_before text, a audit) returns text language sql immutable as $$
+create function audit_hash(p_before text, a audit) returns text language sql stable as $$
 	select j_sha256(p_before || jsonb_build_array(a.id, j_text(a.at), a.principal, a.face,
 		a.capability, a.target, a.op_id, a.outcome, a.code, a.detail, a.parameters,
 		a.request_id, a.chain_no)::text)
@@ -48,12 +48,13 @@ $$;
 create function audit_add(p_principal text, p_face text, p_capability text, p_target text,
 	p_op text, p_outcome text, p_code text, p_detail text, p_parameters jsonb,
 	p_request_id text) returns void
-language sql security definer set search_path = instantstart, pg_temp as $$
+language plpgsql security definer set search_path = instantstart, pg_temp as $$
+begin
 	insert into audit (at, principal, face, capability, target, op_id, outcome, code,
 		detail, parameters, request_id)
 	values (j_now(), p_principal, p_face, p_capability, p_target, p_op, p_outcome,
-		p_code, p_detail, p_parameters, p_request_id)
-$$;
+		p_code, p_detail, p_parameters, p_request_id);
+end $$;
 
 -- Chains what is committed and not chained yet; returns how many rows. The place
 -- in the chain is given here, not by the id: a lower id may commit later.

@@ -2,16 +2,17 @@
 -- frequent read is one indexed SELECT.
 
 create function op_phase(p_phases jsonb, p_name text, p_state text, p_now timestamptz)
-returns jsonb language sql immutable as $$
-	select coalesce(jsonb_agg(case
+returns jsonb language plpgsql stable as $$
+begin
+	return (select coalesce(jsonb_agg(case
 		when p->>'name' is distinct from p_name then p
 		when p_state in ('running', 'held') then
 			p - 'ended_at' || jsonb_build_object('state', p_state,
 				'started_at', coalesce(p->>'started_at', j_text(p_now)))
 		else p || jsonb_build_object('state', p_state, 'ended_at', j_text(p_now))
 	end order by n), '[]')
-	from jsonb_array_elements(p_phases) with ordinality as t (p, n)
-$$;
+	from jsonb_array_elements(p_phases) with ordinality as t (p, n));
+end $$;
 
 -- The word that people read.
 create function op_status(o operation) returns text language sql immutable as $$
@@ -46,8 +47,9 @@ create function op_member(p_name text, p jsonb) returns text language sql immuta
 	select case when p is null or p = 'null' then '' else ', "' || p_name || '": ' || p::text end
 $$;
 
-create function op_render(o operation) returns text language sql stable as $$
-	select left(json_build_object(
+create function op_render(o operation) returns text language plpgsql stable as $$
+begin
+	return left(json_build_object(
 		'id', o.id, 'kind', o.kind, 'title', o.title, 'target', o.target,
 		'cluster', o.cluster, 'state', o.state, 'status', op_status(o),
 		'done', o.ended_at is not null, 'phase', o.phase, 'phases', o.phases,
@@ -69,13 +71,14 @@ create function op_render(o operation) returns text language sql stable as $$
 		|| op_member('parent', to_jsonb(o.parent_id))
 		|| op_member('children', o.children)
 		|| op_member('ended_at', to_jsonb(j_text(o.ended_at)))
-		|| op_member('next', op_next(o)) || '}'
-$$;
+		|| op_member('next', op_next(o)) || '}';
+end $$;
 
 create function op_json(p_op text) returns text
-language sql stable security definer set search_path = instantstart, pg_temp as $$
-	select doc from operation where id = p_op
-$$;
+language plpgsql stable security definer set search_path = instantstart, pg_temp as $$
+begin
+	return (select doc from operation where id = p_op);
+end $$;
 
 -- Tells pollers and watchers; notifications of one transaction coalesce.
 create function op_shown() returns trigger language plpgsql as $$
@@ -104,7 +107,8 @@ create trigger op_shown_update before update on operation
 		or new.claim_gen = 1) execute function op_shown();
 
 -- Writes back what a transition may have changed.
-create function op_store(o operation) returns void language sql as $$
+create function op_store(o operation) returns void language plpgsql as $$
+begin
 	update operation set state = o.state, step = o.step, phase = o.phase,
 		phases = o.phases, data = o.data, attempt = o.attempt, waits = o.waits,
 		step_since = o.step_since, visit = o.visit, waiting_for = o.waiting_for,
@@ -114,5 +118,5 @@ create function op_store(o operation) returns void language sql as $$
 		question = o.question, answer = o.answer, held_at = o.held_at,
 		deadline_at = o.deadline_at, children = o.children, result = o.result,
 		error = o.error, ended_at = o.ended_at
-	where id = o.id
-$$;
+	where id = o.id;
+end $$;

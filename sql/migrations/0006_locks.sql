@@ -30,10 +30,14 @@ end $$;
 
 -- Whoever holds the key or waits for it longer. Its row is locked, so that its
 -- release sees those who begin to wait now.
-create function lock_other(p_key text, p_op text) returns text language sql as $$
-	select op_id from lock where key = p_key and op_id <> p_op
-	order by held desc, since, op_id limit 1 for key share
-$$;
+create function lock_other(p_key text, p_op text) returns text language plpgsql as $$
+declare
+	v_op text;
+begin
+	select op_id into v_op from lock where key = p_key and op_id <> p_op
+	order by held desc, since, op_id limit 1 for key share;
+	return v_op;
+end $$;
 
 -- Takes all keys. null: held. Else the operation in the way: with p_queue we
 -- wait for all keys now, holding none; without, it is IS409.

@@ -123,10 +123,11 @@ begin
 end $$;
 
 -- An open operation that does the same for the same principal.
-create function op_open_twin(s jsonb) returns text language sql as $$
-	select id from operation
+create function op_open_twin(s jsonb) returns text language plpgsql as $$
+begin
+	return (select id from operation
 	where principal = s->>'principal' and kind = s->>'kind' and target = s->>'target'
 		and digest = s->>'digest' and state in ('live', 'held') and parent_id is null
 		and not cancel_requested
-	order by id limit 1
-$$;
+	order by id limit 1);
+end $$;

@@ -51,7 +51,7 @@ end $$;
 
 -- Deterministic, at most 64 letters, digits and hyphens.
 create function effect_token(p_op text, p_step text, p_item text, p_epoch int)
-returns text language sql immutable as $$
+returns text language sql stable as $$
 	select 'is-' || left(j_sha256(jsonb_build_array(p_op, p_step, p_item, p_epoch)::text), 48)
 $$;
 
