@@ -7,6 +7,26 @@
 
 #include "core/domain/capability.h"
 
+/* what can be had */
+extern const struct capability cap_list_availability_zones;
+extern const struct capability cap_list_instance_types;
+extern const struct capability cap_check_quotas;
+/* clusters */
+extern const struct capability cap_create_cluster;
+extern const struct capability cap_list_clusters;
+extern const struct capability cap_get_cluster;
+extern const struct capability cap_select_cluster;
+extern const struct capability cap_create_eks_control_plane;
+extern const struct capability cap_import_cluster;
+extern const struct capability cap_reconcile_dependencies;
+extern const struct capability cap_get_dependencies;
+extern const struct capability cap_create_hyperpod_cluster;
+extern const struct capability cap_get_hyperpod_cluster;
+extern const struct capability cap_create_s3_storage;
+extern const struct capability cap_list_storages;
+extern const struct capability cap_delete_storage;
+extern const struct capability cap_delete_cluster;
+extern const struct capability cap_forget_cluster;
 /* operations */
 extern const struct capability cap_list_operations;
 extern const struct capability cap_get_operation;
@@ -24,6 +44,26 @@ extern const struct capability cap_list_audit;
 extern const struct capability cap_verify_audit;
 
 const struct capability *const capabilities[] = {
+	/* what can be had */
+	&cap_list_availability_zones,
+	&cap_list_instance_types,
+	&cap_check_quotas,
+	/* clusters */
+	&cap_create_cluster,
+	&cap_list_clusters,
+	&cap_get_cluster,
+	&cap_select_cluster,
+	&cap_create_eks_control_plane,
+	&cap_import_cluster,
+	&cap_reconcile_dependencies,
+	&cap_get_dependencies,
+	&cap_create_hyperpod_cluster,
+	&cap_get_hyperpod_cluster,
+	&cap_create_s3_storage,
+	&cap_list_storages,
+	&cap_delete_storage,
+	&cap_delete_cluster,
+	&cap_forget_cluster,
 	/* operations */
 	&cap_list_operations,
 	&cap_get_operation,

@@ -2,7 +2,16 @@
 #include <stddef.h>
 
 #include "core/domain/capability.h"
+#include "core/domain/cluster/kinds.h"
 
 const struct kind *const kinds[] = {
+	&kind_create_cluster,
+	&kind_create_eks_control_plane,
+	&kind_import_cluster,
+	&kind_reconcile_dependencies,
+	&kind_create_hyperpod_cluster,
+	&kind_create_s3_storage,
+	&kind_delete_storage,
+	&kind_delete_cluster,
 	NULL,
 };

@@ -99,6 +99,10 @@ language plpgsql security definer set search_path = instantstart, pg_temp as $$
 declare
 	v_now timestamptz := j_now();
 begin
+	if p_kind = 'selection' then -- name: the principal who asked for the cluster
+		perform selection_put(p_name, p_cluster);
+		return;
+	end if;
 	if p_desired is null and p_observed is null then
 		delete from catalog
 		where kind = p_kind and cluster = p_cluster and name = p_name;

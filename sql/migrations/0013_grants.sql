@@ -9,7 +9,7 @@ alter default privileges revoke execute on functions from public;
 grant usage on schema instantstart to instantstart_faces, instantstart_poller;
 
 grant select on schema_migration, installation, operation, effect, event, lock, cluster,
-	resource, catalog, read_cache, audit, principal, selection
+	resource, catalog, read_cache, audit, principal, selection, idempotency
 	to instantstart_faces, instantstart_poller;
 grant select (id, principal, name, role, created_by, created_at, expires_at, revoked_at,
 	last_used_at) on token to instantstart_faces;

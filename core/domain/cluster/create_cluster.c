@@ -39,6 +39,10 @@ static void record_plan(struct step_ctx *c, struct exchange *x)
 		     json_pack("{s:s, s:s, s:s, s:s, s:s}", "status", "creating", "origin",
 			       "created", "eks_name", c->target, "account",
 			       c->where->account, "region", c->where->region));
+	/* Whoever asks for a cluster goes on to work with it. */
+	if (step_input(c, "selected_by"))
+		step_catalog(c, "selection", step_input(c, "selected_by"), json_object(),
+			     NULL);
 }
 
 static bool control_plane(struct step_ctx *c, struct spawn *ret)

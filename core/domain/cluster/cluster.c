@@ -1,0 +1,41 @@
+#include "core/domain/cluster/cluster.h"
+
+#include "core/json/tree.h"
+#include "gen/queries.h"
+
+bool cluster_mean(struct call *c, const char *name, struct cluster *ret, struct err *e)
+{
+	struct db_rows rows;
+
+	if (!DB(c->db, c->arena, &Q_cluster_mean, &rows, e, name, c->who->id))
+		return false;
+	if (rows.n == 0 && streq(name, "-")) {
+		err_set(e, ERR_NOT_FOUND, "no cluster is selected");
+		err_field(e, "/cluster", name, "the name of a cluster");
+		return err_fix(e, "Name the cluster, or select one with select_cluster.");
+	}
+	if (rows.n == 0) {
+		err_set(e, ERR_NOT_FOUND, "there is no cluster named %s", name);
+		err_field(e, "/cluster", name, "a name from list_clusters");
+		return err_fix(e, "Create it with create_cluster, or import it.");
+	}
+	ret->name = db_text(&rows, 0, "name");
+	ret->eks_name = db_text(&rows, 0, "eks_name");
+	ret->hyperpod_name = db_text(&rows, 0, "hyperpod_name");
+	ret->imported = streq(db_text(&rows, 0, "origin"), "imported");
+	ret->status = db_text(&rows, 0, "status");
+	return true;
+}
+
+json_t *cluster_input(struct call *c, const struct cluster *k, const void *in)
+{
+	json_t *input = field_encode(c->cap->in, in, c->arena);
+
+	json_object_del(input, "cluster");
+	if (k->eks_name && !streq(k->eks_name, k->name))
+		json_put_str(input, "eks_name", k->eks_name);
+	if (k->hyperpod_name && !streq(k->hyperpod_name, k->name) &&
+	    !json_object_get(input, "hyperpod_name"))
+		json_put_str(input, "hyperpod_name", k->hyperpod_name);
+	return input;
+}

@@ -1,0 +1,296 @@
+/* Looking at clusters, selecting, forgetting and deleting them. */
+#include "core/domain/cluster/cluster.h"
+#include "core/domain/cluster/cluster_in.h"
+#include "core/domain/cluster/kinds.h"
+#include "core/domain/operation/operation.h"
+#include "core/domain/page.h"
+#include "core/json/tree.h"
+#include "core/op/journal.h"
+#include "gen/queries.h"
+
+#define TEXT(member, sentence)                                                           \
+	OUT(member, FIELD_STR, .flags = FIELD_NULLABLE, .doc = (sentence))
+
+/* --- list_clusters ------------------------------------------------------------- */
+
+struct list_clusters {
+	int64_t limit;
+	const char *cursor;
+};
+
+static const struct field list_clusters_in[] = {PAGE_FIELDS(struct list_clusters), FIELD_END};
+
+static const struct field cluster_item_out[] = {
+	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name here."),
+	OUT("origin", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "created or imported."),
+	OUT("status", FIELD_STR, .flags = FIELD_REQUIRED,
+	    .doc = "creating, control_plane_ready, in_service or unknown."),
+	TEXT("eks_name", "Name of the EKS cluster."),
+	TEXT("hyperpod_name", "Name of the HyperPod cluster."),
+	TEXT("account", "AWS account."),
+	TEXT("region", "AWS region."),
+	OUT("selected", FIELD_BOOL, .flags = FIELD_REQUIRED,
+	    .doc = "It is the one you work on."),
+	OUT("created_at", FIELD_STR, .doc = "When it came into the catalog."),
+	OUT("updated_at", FIELD_STR, .doc = "When it was last written."),
+	FIELD_END};
+
+static const struct field list_clusters_out[] = {PAGE_OUT(cluster_item_out), FIELD_END};
+
+static bool run_list_clusters(struct call *c, const void *in, struct reply *ret,
+			      struct err *e)
+{
+	const struct list_clusters *q = in;
+	struct db_rows rows;
+
+	if (!DB(c->db, c->arena, &Q_cluster_page, &rows, e, q->cursor,
+		arena_printf(c->arena, "%lld", (long long)q->limit), c->who->id))
+		return false;
+	reply_text(ret, str_of(db_text(&rows, 0, "doc")));
+	return true;
+}
+
+extern const struct capability cap_list_clusters;
+const struct capability cap_list_clusters = {
+	.name = "list_clusters",
+	.method = "GET",
+	.path = "/clusters",
+	.title = "List clusters",
+	.doc = "The clusters in the catalog, created here or imported.",
+	.effect = CAP_READ,
+	.role = ROLE_VIEWER,
+	.flags = CAP_LIST,
+	.in = list_clusters_in,
+	.in_size = sizeof(struct list_clusters),
+	.out = list_clusters_out,
+	.run = run_list_clusters,
+};
+
+/* --- get_cluster ------------------------------------------------------------------ */
+
+struct of_cluster {
+	const char *cluster;
+};
+
+static const struct field of_cluster_in[] = {FIELD_CLUSTER_OR_SELECTED(struct of_cluster, cluster),
+					     FIELD_END};
+
+static const struct field get_cluster_out[] = {
+	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name here."),
+	OUT("origin", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "created or imported."),
+	OUT("status", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "As last observed."),
+	TEXT("eks_name", "Name of the EKS cluster."),
+	TEXT("hyperpod_name", "Name of the HyperPod cluster."),
+	TEXT("account", "AWS account."),
+	TEXT("region", "AWS region."),
+	TEXT("vpc_id", "Its VPC."),
+	TEXT("kubernetes_version", "Version of Kubernetes."),
+	TEXT("endpoint", "Address of the Kubernetes API."),
+	OUT("selected", FIELD_BOOL, .flags = FIELD_REQUIRED,
+	    .doc = "It is the one you work on."),
+	OUT("instance_groups", FIELD_ANY, .doc = "Groups of nodes, as last observed."),
+	OUT("dependencies", FIELD_ANY, .doc = "Installed components, as last observed."),
+	OUT("storages", FIELD_ANY, .doc = "Mounted storages."),
+	OUT("resources", FIELD_ANY, .doc = "Cloud objects that are ours."),
+	OUT("operations", FIELD_ANY, .doc = "What is at work on it now."),
+	OUT("created_at", FIELD_STR, .doc = "When it came into the catalog."),
+	OUT("updated_at", FIELD_STR, .doc = "When it was last written."),
+	FIELD_END};
+
+static bool run_get_cluster(struct call *c, const void *in, struct reply *ret, struct err *e)
+{
+	const struct of_cluster *q = in;
+	struct cluster k;
+	struct db_rows rows;
+
+	if (!cluster_mean(c, q->cluster, &k, e) ||
+	    !DB(c->db, c->arena, &Q_cluster_overview, &rows, e, k.name, c->who->id))
+		return false;
+	reply_text(ret, str_of(db_text(&rows, 0, "doc")));
+	return true;
+}
+
+extern const struct capability cap_get_cluster;
+const struct capability cap_get_cluster = {
+	.name = "get_cluster",
+	.method = "GET",
+	.path = "/clusters/{cluster}",
+	.title = "Look at a cluster",
+	.doc = "Groups, dependencies, storages, our objects and running operations of a cluster, "
+	       "as last observed.",
+	.effect = CAP_READ,
+	.role = ROLE_VIEWER,
+	.in = of_cluster_in,
+	.in_size = sizeof(struct of_cluster),
+	.out = get_cluster_out,
+	.run = run_get_cluster,
+};
+
+/* --- select_cluster ------------------------------------------------------------------ */
+
+static const struct field named_cluster_in[] = {FIELD_CLUSTER_PATH(struct of_cluster, cluster),
+						FIELD_END};
+
+static const struct field select_cluster_out[] = {
+	OUT("cluster", FIELD_STR, .flags = FIELD_REQUIRED,
+	    .doc = "The cluster you work on from now on."),
+	FIELD_END};
+
+static bool run_select_cluster(struct call *c, const void *in, struct reply *ret,
+			       struct err *e)
+{
+	const struct of_cluster *q = in;
+	struct db_rows rows;
+
+	if (!DB(c->db, c->arena, &Q_selection_put, &rows, e, c->who->id, q->cluster))
+		return false;
+	reply_tree(c, ret, json_packf(c->arena, "{s:s}", "cluster", q->cluster));
+	return true;
+}
+
+extern const struct capability cap_select_cluster;
+const struct capability cap_select_cluster = {
+	.name = "select_cluster",
+	.method = "POST",
+	.path = "/clusters/{cluster}:select",
+	.title = "Select a cluster",
+	.doc = "The cluster that calls without one, or with \"-\", mean. Yours alone; others are "
+	       "not affected.",
+	.effect = CAP_CHANGE,
+	.role = ROLE_VIEWER,
+	.flags = CAP_IDEMPOTENT,
+	.in = named_cluster_in,
+	.in_size = sizeof(struct of_cluster),
+	.out = select_cluster_out,
+	.target = "cluster",
+	.run = run_select_cluster,
+};
+
+/* --- forget_cluster --------------------------------------------------------------------- */
+
+static const struct field forget_cluster_out[] = {
+	OUT("forgotten", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Its name."), FIELD_END};
+
+static bool run_forget_cluster(struct call *c, const void *in, struct reply *ret,
+			       struct err *e)
+{
+	const struct of_cluster *q = in;
+	struct cluster k;
+	struct db_rows rows;
+
+	if (!cluster_mean(c, q->cluster, &k, e))
+		return false;
+	if (!k.imported) {
+		err_set(e, ERR_STATE_CONFLICT,
+			"%s was made here: forgetting it would orphan what it owns", k.name);
+		return err_fix(e, "Use delete_cluster.");
+	}
+	if (!DB(c->db, c->arena, &Q_cluster_holder, &rows, e, k.name))
+		return false;
+	if (rows.n > 0) {
+		err_set(e, ERR_CONFLICT, "the operation %s is at work on %s",
+			db_text(&rows, 0, "id"), k.name);
+		return err_fix(e, "Wait for it, or cancel it.");
+	}
+	if (!DB(c->db, c->arena, &Q_cluster_drop, &rows, e, k.name))
+		return false;
+	reply_tree(c, ret, json_packf(c->arena, "{s:s}", "forgotten", k.name));
+	return true;
+}
+
+extern const struct capability cap_forget_cluster;
+const struct capability cap_forget_cluster = {
+	.name = "forget_cluster",
+	.method = "POST",
+	.path = "/clusters/{cluster}:forget",
+	.title = "Forget an imported cluster",
+	.doc = "Removes our rows about an imported cluster. The cloud is not touched.",
+	.effect = CAP_CHANGE,
+	.role = ROLE_OPERATOR,
+	.in = named_cluster_in,
+	.in_size = sizeof(struct of_cluster),
+	.out = forget_cluster_out,
+	.target = "cluster",
+	.run = run_forget_cluster,
+};
+
+/* --- delete_cluster ------------------------------------------------------------------------ */
+
+struct delete_cluster {
+	const char *cluster;
+	struct str_list delete_buckets;
+};
+
+static const struct field delete_cluster_in[] = {
+	FIELD_CLUSTER_PATH(struct delete_cluster, cluster),
+	FIELD(struct delete_cluster, delete_buckets, .flags = FIELD_QUERY, .max = 20,
+	      .doc = "Buckets whose objects are given up too, by name. All others are kept."),
+	FIELD_END};
+
+/* A create in the middle is cancelled first; the delete waits for its end. */
+static bool stop_holder(struct call *c, const char *name, struct err *e)
+{
+	struct order o = {.principal = c->who->id, .face = face_name(c->face)};
+	struct db_rows rows;
+	struct str ignored;
+
+	if (c->opt.dry_run)
+		return true;
+	if (!DB(c->db, c->arena, &Q_cluster_holder, &rows, e, name))
+		return false;
+	for (int i = 0; i < rows.n; i++) {
+		if (streq(db_text(&rows, i, "kind"), "delete_cluster") ||
+		    db_bool(&rows, i, "cancel_requested"))
+			continue;
+		o.op_id = db_text(&rows, i, "id");
+		o.args = json_packf(c->arena, "{s:b}", "undo", 0);
+		if (!journal_cancel(c->db, c->arena, &o, &ignored, e) &&
+		    e->code != ERR_STATE_CONFLICT)
+			return false;
+		c->opt.queue = true;
+	}
+	return true;
+}
+
+static bool run_delete_cluster(struct call *c, const void *in, struct reply *ret,
+			       struct err *e)
+{
+	const struct delete_cluster *q = in;
+	struct cluster k;
+	struct db_rows rows;
+	json_t *input;
+
+	if (!cluster_mean(c, q->cluster, &k, e))
+		return false;
+	if (k.imported) {
+		err_set(e, ERR_STATE_CONFLICT, "%s was imported: we did not make it", k.name);
+		return err_fix(e, "Use forget_cluster to remove it from the catalog.");
+	}
+	if (!DB(c->db, c->arena, &Q_cluster_owned, &rows, e, k.name))
+		return false;
+	input = cluster_input(c, &k, in);
+	json_put(input, "owned",
+		 json_incref(json_parse(c->arena, str_of(db_text(&rows, 0, "doc")), e)));
+	return stop_holder(c, k.name, e) &&
+	       call_submit(c, &kind_delete_cluster, k.name, input, ret, e);
+}
+
+extern const struct capability cap_delete_cluster;
+const struct capability cap_delete_cluster = {
+	.name = "delete_cluster",
+	.method = "DELETE",
+	.path = "/clusters/{cluster}",
+	.title = "Delete a cluster",
+	.doc = "Removes everything that was made for the cluster, in the order that works. "
+	       "Buckets with objects are kept unless named. A create under way is cancelled "
+	       "first.",
+	.effect = CAP_DESTROY,
+	.role = ROLE_OPERATOR,
+	.flags = CAP_LONG,
+	.in = delete_cluster_in,
+	.in_size = sizeof(struct delete_cluster),
+	.out = operation_out,
+	.done_by = "get_operation",
+	.target = "cluster",
+	.run = run_delete_cluster,
+};

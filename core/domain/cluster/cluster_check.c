@@ -1,0 +1,119 @@
+#include "core/domain/cluster/cluster_check.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/limits.h"
+#include "core/json/tree.h"
+
+/*
+ * HyperPod's range of Kubernetes versions, checked 2026-11. AWS moves the top
+ * often and removes the bottom rarely: above is accepted, below never works.
+ * https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-eks-prerequisites.html
+ */
+static const int KUBERNETES_OLDEST_MINOR = 30;
+static const char KUBERNETES_CHECKED[] = "1.30 or newer (checked 2026-11)";
+
+struct check {
+	const json_t *in;
+	struct violation *v;
+	size_t n;
+};
+
+static const char *get(const struct check *k, const char *name)
+{
+	return json_str_at(k->in, name);
+}
+
+static void refuse(struct check *k, const char *field, const char *detail,
+		   const char *seen, const char *expected)
+{
+	struct violation *v;
+
+	if (k->n == LIMIT_VIOLATIONS)
+		return;
+	v = &k->v[k->n++];
+	snprintf(v->field, sizeof(v->field), "/%s", field);
+	str_copy(v->detail, sizeof(v->detail), detail);
+	str_copy(v->seen, sizeof(v->seen), seen ? seen : "");
+	str_copy(v->expected, sizeof(v->expected), expected);
+}
+
+static void check_network(struct check *k)
+{
+	size_t subnets = json_len_at(k->in, "subnet_ids");
+
+	if (get(k, "vpc_id") && subnets != 2)
+		refuse(k, "subnet_ids", "an existing VPC needs its two subnets named", "",
+		       "two subnets in two zones");
+	if (!get(k, "vpc_id") && subnets)
+		refuse(k, "vpc_id", "subnets are given without their VPC", "",
+		       "the VPC of the subnets");
+	if (get(k, "vpc_id") && get(k, "vpc_cidr"))
+		refuse(k, "vpc_cidr", "an existing VPC has its addresses already",
+		       get(k, "vpc_cidr"), "vpc_id or vpc_cidr, not both");
+}
+
+static void check_capacity(struct check *k)
+{
+	const char *type = get(k, "capacity_type");
+	const char *plan = get(k, "training_plan_arn");
+
+	if (streq(type, "training_plan") && !plan)
+		refuse(k, "training_plan_arn", "capacity from a training plan needs the plan",
+		       "", "the ARN of an active training plan");
+	if (plan && !streq(type, "training_plan"))
+		refuse(k, "capacity_type", "a training plan is given", type, "training_plan");
+}
+
+static void check_health(struct check *k)
+{
+	json_t *checks = json_at(k->in, "deep_health_checks");
+	size_t i;
+	json_t *v;
+
+	json_array_foreach(checks, i, v) {
+		const char *name = json_string_value(v);
+
+		if (!streq(name, "InstanceStress") && !streq(name, "InstanceConnectivity"))
+			refuse(k, "deep_health_checks", "no such check", name,
+			       "InstanceStress or InstanceConnectivity");
+	}
+}
+
+static void check_version(struct check *k)
+{
+	const char *version = get(k, "kubernetes_version");
+	int64_t minor;
+
+	if (version && strlen(version) > 2 && str_to_i64(str_of(version + 2), &minor) &&
+	    minor < KUBERNETES_OLDEST_MINOR)
+		refuse(k, "kubernetes_version", "HyperPod takes no version this old", version,
+		       KUBERNETES_CHECKED);
+}
+
+static void check_scripts(struct check *k)
+{
+	if (get(k, "lifecycle_on_create") && !get(k, "lifecycle_s3_uri"))
+		refuse(k, "lifecycle_s3_uri", "an own script needs its folder", "",
+		       "s3://sagemaker-…/folder");
+}
+
+bool cluster_check(const json_t *input, struct arena *a, struct err *e)
+{
+	struct check k = {.in = input,
+			  .v = arena_array(a, struct violation, LIMIT_VIOLATIONS)};
+
+	check_network(&k);
+	check_capacity(&k);
+	check_health(&k);
+	check_version(&k);
+	check_scripts(&k);
+	if (k.n == 0)
+		return true;
+	err_set(e, ERR_INVALID_INPUT, "%s", k.v[0].detail);
+	err_field(e, k.v[0].field, k.v[0].seen, k.v[0].expected);
+	e->violations = k.v;
+	e->n_violations = k.n;
+	return false;
+}

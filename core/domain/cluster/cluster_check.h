@@ -1,0 +1,19 @@
+/*
+ * cluster_check.h - rules that span several members, pure.
+ *
+ * The descriptors judge each member by itself; these judge them together.
+ * Every violation is reported at once, as INVALID_INPUT.
+ */
+#ifndef INSTANTSTART_DOMAIN_CLUSTER_CLUSTER_CHECK_H
+#define INSTANTSTART_DOMAIN_CLUSTER_CLUSTER_CHECK_H
+
+#include <jansson.h>
+
+#include "core/base/arena.h"
+#include "core/base/err.h"
+
+/* Members of the decoded input that are not there are not judged. */
+bool cluster_check(const json_t *input, struct arena *a, struct err *e)
+	__attribute__((warn_unused_result));
+
+#endif

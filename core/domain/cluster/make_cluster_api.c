@@ -1,0 +1,189 @@
+/* Making clusters: the pipeline, its first stage alone, import. */
+#include "core/domain/cluster/cluster.h"
+#include "core/domain/cluster/cluster_check.h"
+#include "core/domain/cluster/cluster_in.h"
+#include "core/domain/cluster/kinds.h"
+#include "core/domain/operation/operation.h"
+#include "core/domain/storage/storage_in.h"
+#include "core/json/tree.h"
+#include "gen/queries.h"
+
+/*
+ * Case CC-14: a name whose create has ended is refused with the way out. Not
+ * for a repeat with the same key, which gets its operation back.
+ */
+static bool check_taken(struct call *c, const char *name, struct err *e)
+{
+	struct db_rows rows;
+
+	if (!DB(c->db, c->arena, &Q_cluster_taken, &rows, e, name, c->who->id,
+		c->opt.idempotency_key))
+		return false;
+	if (rows.n == 0)
+		return true;
+	err_set(e, ERR_STATE_CONFLICT, "there is a cluster named %s already (%s)", name,
+		db_text(&rows, 0, "status"));
+	err_field(e, "/name", name, "a name that is not taken");
+	err_because(e, "operation", db_text(&rows, 0, "operation_state"),
+		    db_text(&rows, 0, "operation"), NULL);
+	return err_fix(e, "Retry the operation %s, or delete the cluster first.",
+		       db_text(&rows, 0, "operation") ? db_text(&rows, 0, "operation")
+						      : "that made it");
+}
+
+static bool submit_make(struct call *c, const struct kind *k, const char *name,
+			json_t *input, struct reply *ret, struct err *e)
+{
+	if (!cluster_check(input, c->arena, e) || !check_taken(c, name, e))
+		return false;
+	json_object_del(input, "name");
+	json_put_str(input, "selected_by", c->who->id);
+	if (!json_object_get(input, "manager_arn") && c->where)
+		json_put_str(input, "manager_arn", c->where->caller_arn);
+	return call_submit(c, k, name, input, ret, e);
+}
+
+/* --- create_cluster ------------------------------------------------------------ */
+
+struct create_cluster {
+	const char *name;
+	const char *zone;
+	MEMBERS_NODES
+	MEMBERS_CONTROL_PLANE
+	struct storage_part storage;
+	MEMBERS_MADE
+};
+
+static const struct field create_cluster_in[] = {
+	FIELD_CLUSTER_NAME(struct create_cluster, name,
+			   "Name of the cluster and of what is made for it."),
+	FIELD_ZONE(struct create_cluster, FIELD_REQUIRED),
+	FIELDS_NODES(struct create_cluster),
+	FIELDS_CONTROL_PLANE(struct create_cluster),
+	FIELD_STRUCT(struct create_cluster, storage, struct storage_part, storage_part_in,
+		     .doc = "The storage to mount; the shared bucket when not given."),
+	FIELDS_MADE(struct create_cluster),
+	FIELD_END};
+
+static bool run_create_cluster(struct call *c, const void *in, struct reply *ret,
+			       struct err *e)
+{
+	const struct create_cluster *q = in;
+
+	return submit_make(c, &kind_create_cluster, q->name,
+			   field_encode(create_cluster_in, in, c->arena), ret, e);
+}
+
+extern const struct capability cap_create_cluster;
+const struct capability cap_create_cluster = {
+	.name = "create_cluster",
+	.method = "POST",
+	.path = "/clusters",
+	.title = "Create a cluster",
+	.doc = "Everything from one request: EKS control plane, dependencies, HyperPod cluster "
+	       "with automatic node recovery, mounted S3 storage. Takes 30 to 60 minutes; "
+	       "dry_run=plan shows every object and call first.",
+	.effect = CAP_CHANGE,
+	.role = ROLE_OPERATOR,
+	.flags = CAP_LONG,
+	.in = create_cluster_in,
+	.in_size = sizeof(struct create_cluster),
+	.out = operation_out,
+	.done_by = "get_operation",
+	.target = "name",
+	.run = run_create_cluster,
+};
+
+/* --- create_eks_control_plane ------------------------------------------------------ */
+
+struct create_control_plane {
+	const char *name;
+	const char *zone;
+	MEMBERS_CONTROL_PLANE
+	MEMBERS_MADE
+};
+
+static const struct field create_control_plane_in[] = {
+	FIELD_CLUSTER_NAME(struct create_control_plane, name,
+			   "Name of the cluster and of the EKS cluster."),
+	FIELD_ZONE(struct create_control_plane, 0),
+	FIELDS_CONTROL_PLANE(struct create_control_plane),
+	FIELDS_MADE(struct create_control_plane),
+	FIELD_END};
+
+static bool run_create_control_plane(struct call *c, const void *in, struct reply *ret,
+				     struct err *e)
+{
+	const struct create_control_plane *q = in;
+
+	return submit_make(c, &kind_create_eks_control_plane, q->name,
+			   field_encode(create_control_plane_in, in, c->arena), ret, e);
+}
+
+extern const struct capability cap_create_eks_control_plane;
+const struct capability cap_create_eks_control_plane = {
+	.name = "create_eks_control_plane",
+	.method = "POST",
+	.path = "/control-planes",
+	.title = "Create an EKS control plane",
+	.doc = "Network, roles and EKS cluster as one CloudFormation stack, ready for HyperPod.",
+	.effect = CAP_CHANGE,
+	.role = ROLE_OPERATOR,
+	.flags = CAP_LONG,
+	.in = create_control_plane_in,
+	.in_size = sizeof(struct create_control_plane),
+	.out = operation_out,
+	.done_by = "get_operation",
+	.target = "name",
+	.run = run_create_control_plane,
+};
+
+/* --- import_cluster --------------------------------------------------------------------- */
+
+struct import_cluster {
+	const char *name;
+	const char *eks_name;
+	const char *hyperpod_name;
+};
+
+static const struct field import_cluster_in[] = {
+	FIELD(struct import_cluster, eks_name, .flags = FIELD_REQUIRED,
+	      .pattern = "[0-9A-Za-z][A-Za-z0-9_-]{0,99}", .example = "\"research\"",
+	      .doc = "Name of the EKS cluster."),
+	FIELD(struct import_cluster, name, .pattern = "[A-Za-z0-9][A-Za-z0-9_-]*",
+	      .min = 1, .max = 100, .doc = "Name here; the EKS name when not given."),
+	FIELD(struct import_cluster, hyperpod_name, .pattern = "[a-zA-Z0-9](-*[a-zA-Z0-9])*",
+	      .max = 63, .doc = "Name of the HyperPod cluster on it; found when not given."),
+	FIELD_END};
+
+static bool run_import_cluster(struct call *c, const void *in, struct reply *ret,
+			       struct err *e)
+{
+	const struct import_cluster *q = in;
+	const char *name = q->name ? q->name : q->eks_name;
+	json_t *input = field_encode(import_cluster_in, in, c->arena);
+
+	if (!check_taken(c, name, e))
+		return false;
+	json_object_del(input, "name");
+	return call_submit(c, &kind_import_cluster, name, input, ret, e);
+}
+
+extern const struct capability cap_import_cluster;
+const struct capability cap_import_cluster = {
+	.name = "import_cluster",
+	.method = "POST",
+	.path = "/clusters:import",
+	.title = "Import a cluster",
+	.doc = "Takes an existing EKS cluster, and the HyperPod cluster on it, into the catalog. "
+	       "Nothing in the cloud is changed.",
+	.effect = CAP_CHANGE,
+	.role = ROLE_OPERATOR,
+	.flags = CAP_LONG,
+	.in = import_cluster_in,
+	.in_size = sizeof(struct import_cluster),
+	.out = operation_out,
+	.done_by = "get_operation",
+	.target = "eks_name",
+	.run = run_import_cluster,
+};

@@ -1,0 +1,364 @@
+/* What can be had: zones, instance types, quotas. */
+#include <string.h>
+
+#include "core/domain/cluster/zones.h"
+#include "core/domain/offer/cached.h"
+#include "core/domain/hyperpod/preflight.h"
+#include "core/domain/page.h"
+#include "core/json/tree.h"
+
+enum { ZONES_AGE_S = 3600, TYPES_AGE_S = 6 * 3600, QUOTAS_AGE_S = 3600 };
+
+#define OBSERVED_AT                                                                      \
+	OUT("observed_at", FIELD_STR, .flags = FIELD_REQUIRED,                           \
+	    .doc = "When the cloud said so.")
+
+/* --- list_availability_zones ------------------------------------------------------- */
+
+struct nothing {
+	char unused;
+};
+
+static const struct field zones_in[] = {FIELD_END};
+
+static const struct field zone_out[] = {
+	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name in this account."),
+	OUT("id", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "The same zone in every account."),
+	OUT("state", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "available, or not."),
+	OUT("control_plane", FIELD_BOOL, .flags = FIELD_REQUIRED,
+	    .doc = "EKS takes control planes there."),
+	FIELD_END};
+
+#define ITEMS(sub, sentence)                                                             \
+	{                                                                                \
+		.name = "items", .type = FIELD_OBJECT,                                   \
+		.flags = FIELD_REQUIRED | FIELD_MANY, .fields = (sub), .doc = (sentence) \
+	}
+
+static const struct field zones_out[] = {
+	OUT("region", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "The region."),
+	ITEMS(zone_out, "By name."), OBSERVED_AT, FIELD_END};
+
+static bool run_zones(struct call *c, const void *in, struct reply *ret, struct err *e)
+{
+	json_t *out, *items = json_new_list(c->arena);
+	int64_t at_ms;
+	char at[TIME_TEXT];
+	size_t i;
+	json_t *z;
+
+	(void)in;
+	if (!cached_read(c, AWS_EC2_DescribeAvailabilityZones, NULL, ZONES_AGE_S, &out, &at_ms,
+			 e))
+		return false;
+	json_array_foreach(json_at(out, "AvailabilityZones"), i, z) {
+		const char *id = json_str_or(z, "ZoneId", "");
+
+		if (!streq(json_str_or(z, "ZoneType", "availability-zone"),
+			   "availability-zone"))
+			continue;
+		json_push(items, json_pack("{s:s, s:s, s:s, s:b}", "name",
+					   json_str_or(z, "ZoneName", ""), "id", id, "state",
+					   json_str_or(z, "State", "unknown"),
+					   "control_plane", zone_takes_eks(id)));
+	}
+	reply_tree(c, ret,
+		   json_packf(c->arena, "{s:s, s:O, s:s}", "region", c->where->region, "items",
+			      items, "observed_at", time_rfc3339(at_ms, at)));
+	return true;
+}
+
+extern const struct capability cap_list_availability_zones;
+const struct capability cap_list_availability_zones = {
+	.name = "list_availability_zones",
+	.method = "GET",
+	.path = "/zones",
+	.title = "List availability zones",
+	.doc = "Zones of the region, by name and by the id that is the same in every account.",
+	.effect = CAP_READ,
+	.role = ROLE_VIEWER,
+	.flags = CAP_CLOUD,
+	.in = zones_in,
+	.in_size = sizeof(struct nothing),
+	.out = zones_out,
+	.run = run_zones,
+};
+
+/* --- list_instance_types --------------------------------------------------------------- */
+
+struct list_types {
+	const char *zone;
+	const char *name;
+	bool gpu_only;
+};
+
+static const struct field types_in[] = {
+	FIELD(struct list_types, zone, .max = 32,
+	      .doc = "Only what this zone offers, by name or id."),
+	FIELD(struct list_types, name, .max = 40, .example = "\"p5\"",
+	      .doc = "Only types whose name contains this."),
+	FIELD(struct list_types, gpu_only, .doc = "Only types with GPUs."),
+	FIELD_END};
+
+static const struct field type_out[] = {
+	OUT("instance_type", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "With its ml. prefix."),
+	OUT("vcpus", FIELD_INT, .flags = FIELD_REQUIRED, .doc = "Virtual processors."),
+	OUT("memory_mib", FIELD_INT, .flags = FIELD_REQUIRED, .doc = "Memory."),
+	OUT("gpus", FIELD_INT, .flags = FIELD_REQUIRED, .doc = "GPUs."),
+	OUT("gpu_name", FIELD_STR, .doc = "Their make."),
+	OUT("gpu_memory_mib", FIELD_INT, .doc = "Memory of all GPUs."),
+	OUT("efa_interfaces", FIELD_INT, .flags = FIELD_REQUIRED, .doc = "EFA interfaces."),
+	OUT("zones", FIELD_STRS, .flags = FIELD_REQUIRED, .doc = "Ids of zones that offer it."),
+	OUT("quota", FIELD_NUM, .doc = "Nodes that the on-demand quota allows."),
+	FIELD_END};
+
+static const struct field types_out[] = {ITEMS(type_out, "By name."), OBSERVED_AT, FIELD_END};
+
+struct offers {
+	json_t *types, *offerings, *quotas, *zones;
+};
+
+static bool read_offers(struct call *c, struct offers *ret, int64_t *ret_at_ms, struct err *e)
+{
+	json_t *types, *offerings, *quotas, *zones;
+	int64_t ignored;
+
+	if (!cached_read(c, AWS_EC2_DescribeInstanceTypes, NULL, TYPES_AGE_S, &types, ret_at_ms,
+			 e) ||
+	    !cached_read(c, AWS_EC2_DescribeInstanceTypeOfferings,
+			 json_packf(c->arena, "{s:s}", "LocationType", "availability-zone-id"),
+			 TYPES_AGE_S, &offerings, &ignored, e) ||
+	    !cached_read(c, AWS_EC2_DescribeAvailabilityZones, NULL, ZONES_AGE_S, &zones,
+			 &ignored, e) ||
+	    !cached_read(c, AWS_QUOTAS_ListServiceQuotas,
+			 json_packf(c->arena, "{s:s, s:i}", "ServiceCode", "sagemaker",
+				    "MaxResults", 100),
+			 QUOTAS_AGE_S, &quotas, &ignored, e))
+		return false;
+	*ret = (struct offers){json_at(types, "InstanceTypes"),
+			       json_at(offerings, "InstanceTypeOfferings"),
+			       json_at(quotas, "Quotas"), json_at(zones, "AvailabilityZones")};
+	return true;
+}
+
+static json_t *zones_of(const struct offers *o, const char *ec2_name)
+{
+	json_t *list = json_array();
+	size_t i;
+	json_t *row;
+
+	json_array_foreach(o->offerings, i, row)
+		if (streq(json_str_or(row, "InstanceType", ""), ec2_name))
+			json_push(list, json_string(json_str_or(row, "Location", "?")));
+	return list;
+}
+
+static bool has_zone(json_t *zones, const char *zone_id)
+{
+	size_t i;
+	json_t *z;
+
+	json_array_foreach(zones, i, z)
+		if (streq(json_string_value(z), zone_id))
+			return true;
+	return false;
+}
+
+/* HyperPod takes the types that have a quota for cluster usage. */
+static json_t *type_row(struct call *c, const struct offers *o, const json_t *t)
+{
+	const char *name = arena_printf(c->arena, "ml.%s", json_str_or(t, "InstanceType", ""));
+	const json_t *quota = json_find(o->quotas, "QuotaName",
+					quota_name(c->arena, name, "on_demand"));
+	json_t *row;
+	int64_t gpus = 0;
+	size_t i;
+	json_t *g;
+
+	if (!quota)
+		return NULL;
+	json_array_foreach(json_at(t, "GpuInfo.Gpus"), i, g)
+		gpus += json_int_or(g, "Count", 0);
+	row = json_pack("{s:s, s:I, s:I, s:I, s:s*, s:I, s:o, s:f}", "instance_type", name,
+			"vcpus", (json_int_t)json_int_or(t, "VCpuInfo.DefaultVCpus", 0),
+			"memory_mib", (json_int_t)json_int_or(t, "MemoryInfo.SizeInMiB", 0),
+			"gpus", (json_int_t)gpus, "gpu_name",
+			json_str_at(t, "GpuInfo.Gpus.0.Name"), "efa_interfaces",
+			(json_int_t)json_int_or(t, "NetworkInfo.EfaInfo.MaximumEfaInterfaces", 0),
+			"zones", zones_of(o, json_str_or(t, "InstanceType", "")), "quota",
+			json_num_or(quota, "Value", 0));
+	if (gpus)
+		json_put_int(row, "gpu_memory_mib",
+			     json_int_or(t, "GpuInfo.TotalGpuMemoryInMiB", 0));
+	return row;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(json_str_or(*(json_t *const *)a, "instance_type", ""),
+		      json_str_or(*(json_t *const *)b, "instance_type", ""));
+}
+
+static json_t *sorted(struct call *c, json_t *list)
+{
+	size_t n = json_array_size(list), i;
+	json_t **v = arena_array(c->arena, json_t *, n), *row, *out = json_new_list(c->arena);
+
+	json_array_foreach(list, i, row)
+		v[i] = row;
+	qsort(v, n, sizeof(*v), by_name);
+	for (i = 0; i < n; i++)
+		json_push(out, json_incref(v[i]));
+	return out;
+}
+
+static bool run_types(struct call *c, const void *in, struct reply *ret, struct err *e)
+{
+	const struct list_types *q = in;
+	const json_t *zone = NULL;
+	json_t *items = json_new_list(c->arena), *t;
+	struct offers o;
+	int64_t at_ms;
+	char at[TIME_TEXT];
+	size_t i;
+
+	if (!read_offers(c, &o, &at_ms, e))
+		return false;
+	if (q->zone && !(zone = zone_find(o.zones, q->zone))) {
+		err_set(e, ERR_INVALID_INPUT, "%s is not a zone of %s", q->zone,
+			c->where->region);
+		return err_field(e, "/zone", q->zone,
+				 "a name or id from list_availability_zones");
+	}
+	json_array_foreach(o.types, i, t) {
+		json_t *row = type_row(c, &o, t);
+
+		if (!row)
+			continue;
+		if ((zone && !has_zone(json_at(row, "zones"), json_str_or(zone, "ZoneId", ""))) ||
+		    (q->gpu_only && json_int_or(row, "gpus", 0) == 0) ||
+		    (q->name && !strstr(json_str_or(row, "instance_type", ""), q->name)))
+			json_decref(row);
+		else
+			json_push(items, row);
+	}
+	reply_tree(c, ret,
+		   json_packf(c->arena, "{s:O, s:s}", "items", sorted(c, items),
+			      "observed_at", time_rfc3339(at_ms, at)));
+	return true;
+}
+
+extern const struct capability cap_list_instance_types;
+const struct capability cap_list_instance_types = {
+	.name = "list_instance_types",
+	.method = "GET",
+	.path = "/instance-types",
+	.title = "List instance types",
+	.doc = "Types that HyperPod takes: GPUs, memory, EFA interfaces, the zones that offer "
+	       "them and what the quota allows.",
+	.effect = CAP_READ,
+	.role = ROLE_VIEWER,
+	.flags = CAP_CLOUD,
+	.in = types_in,
+	.in_size = sizeof(struct list_types),
+	.out = types_out,
+	.run = run_types,
+};
+
+/* --- check_quotas -------------------------------------------------------------------------- */
+
+struct check_quotas {
+	const char *instance_type;
+	int64_t count;
+	const char *capacity_type;
+};
+
+static const char *const quota_types[] = {"on_demand", "spot", NULL};
+
+static const struct field quotas_in[] = {
+	FIELD(struct check_quotas, instance_type, .flags = FIELD_REQUIRED,
+	      .pattern = "ml\\.[a-z0-9-]+\\.[a-z0-9]+", .example = "\"ml.g5.12xlarge\"",
+	      .doc = "Instance type, with its ml. prefix."),
+	FIELD(struct check_quotas, count, .min = 1, .max = 10000, .dflt = "1",
+	      .doc = "Nodes wanted."),
+	FIELD(struct check_quotas, capacity_type, .one_of = quota_types,
+	      .dflt = "\"on_demand\"", .doc = "Kind of capacity."),
+	FIELD_END};
+
+static const struct field quota_out[] = {
+	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name in Service Quotas."),
+	OUT("code", FIELD_STR, .doc = "Its code."),
+	OUT("limit", FIELD_NUM, .flags = FIELD_REQUIRED, .doc = "What it allows."),
+	OUT("needed", FIELD_INT, .flags = FIELD_REQUIRED, .doc = "What is asked for."),
+	OUT("fits", FIELD_BOOL, .flags = FIELD_REQUIRED, .doc = "It is enough."),
+	FIELD_END};
+
+static const struct field quotas_out[] = {
+	OUT("fits", FIELD_BOOL, .flags = FIELD_REQUIRED, .doc = "All of them are enough."),
+	ITEMS(quota_out, "Quotas that bear on the request."),
+	OUT("unreadable", FIELD_STRS, .flags = FIELD_REQUIRED,
+	    .doc = "Quotas that the account does not show: not judged."),
+	OBSERVED_AT, FIELD_END};
+
+/* Adds the quota of that name, or notes that it cannot be read. */
+static bool add_quota(const json_t *quotas, const char *name, int64_t needed, json_t *items,
+		      json_t *unreadable)
+{
+	const json_t *q = json_find(quotas, "QuotaName", name);
+	double limit = json_num_or(q, "Value", 0);
+
+	if (!q) {
+		json_push(unreadable, json_string(name));
+		return true;
+	}
+	json_push(items, json_pack("{s:s, s:s*, s:f, s:I, s:b}", "name", name, "code",
+				   json_str_at(q, "QuotaCode"), "limit", limit, "needed",
+				   (json_int_t)needed, "fits", limit >= (double)needed));
+	return limit >= (double)needed;
+}
+
+static bool run_quotas(struct call *c, const void *in, struct reply *ret, struct err *e)
+{
+	const struct check_quotas *q = in;
+	json_t *out, *items = json_new_list(c->arena), *unreadable = json_new_list(c->arena);
+	const json_t *quotas;
+	bool fits;
+	int64_t at_ms;
+	char at[TIME_TEXT];
+
+	if (!cached_read(c, AWS_QUOTAS_ListServiceQuotas,
+			 json_packf(c->arena, "{s:s, s:i}", "ServiceCode", "sagemaker",
+				    "MaxResults", 100),
+			 QUOTAS_AGE_S, &out, &at_ms, e))
+		return false;
+	quotas = json_at(out, "Quotas");
+	fits = add_quota(quotas, quota_name(c->arena, q->instance_type, q->capacity_type),
+			 q->count, items, unreadable);
+	fits &= add_quota(quotas,
+			  "Maximum number instances allowed per SageMaker HyperPod cluster",
+			  q->count, items, unreadable);
+	fits &= add_quota(quotas,
+			  "Total number of instances allowed across SageMaker HyperPod clusters",
+			  q->count, items, unreadable);
+	reply_tree(c, ret,
+		   json_packf(c->arena, "{s:b, s:O, s:O, s:s}", "fits", fits, "items", items,
+			      "unreadable", unreadable, "observed_at",
+			      time_rfc3339(at_ms, at)));
+	return true;
+}
+
+extern const struct capability cap_check_quotas;
+const struct capability cap_check_quotas = {
+	.name = "check_quotas",
+	.method = "GET",
+	.path = "/quotas",
+	.title = "Check quotas",
+	.doc = "Whether the account's HyperPod quotas allow so many nodes of a type.",
+	.effect = CAP_READ,
+	.role = ROLE_VIEWER,
+	.flags = CAP_CLOUD,
+	.in = quotas_in,
+	.in_size = sizeof(struct check_quotas),
+	.out = quotas_out,
+	.run = run_quotas,
+};

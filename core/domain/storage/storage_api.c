@@ -1,0 +1,164 @@
+/* Storages of a cluster. */
+#include "core/domain/cluster/cluster.h"
+#include "core/domain/cluster/cluster_in.h"
+#include "core/domain/cluster/kinds.h"
+#include "core/domain/operation/operation.h"
+#include "core/domain/storage/storage_in.h"
+#include "core/json/tree.h"
+#include "gen/queries.h"
+
+const struct field storage_part_in[] = {
+	FIELD(struct storage_part, skip, .doc = "Mount no storage."),
+	FIELDS_STORAGE(struct storage_part), FIELD_END};
+
+/* --- create_s3_storage ------------------------------------------------------------ */
+
+struct create_storage {
+	const char *cluster;
+	MEMBERS_STORAGE
+};
+
+static const struct field create_storage_in[] = {
+	FIELD_CLUSTER_OR_SELECTED(struct create_storage, cluster),
+	FIELDS_STORAGE(struct create_storage), FIELD_END};
+
+static bool run_create_storage(struct call *c, const void *in, struct reply *ret,
+			       struct err *e)
+{
+	const struct create_storage *q = in;
+	struct cluster k;
+
+	return cluster_mean(c, q->cluster, &k, e) &&
+	       call_submit(c, &kind_create_s3_storage, k.name, cluster_input(c, &k, in), ret, e);
+}
+
+extern const struct capability cap_create_s3_storage;
+const struct capability cap_create_s3_storage = {
+	.name = "create_s3_storage",
+	.method = "POST",
+	.path = "/clusters/{cluster}/storages",
+	.title = "Mount S3 storage",
+	.doc = "Mounts a bucket as a volume that pods claim by name, and proves it with a job "
+	       "that writes, reads and removes one object.",
+	.effect = CAP_CHANGE,
+	.role = ROLE_OPERATOR,
+	.flags = CAP_LONG | CAP_IDEMPOTENT,
+	.in = create_storage_in,
+	.in_size = sizeof(struct create_storage),
+	.out = operation_out,
+	.done_by = "get_operation",
+	.target = "name",
+	.run = run_create_storage,
+};
+
+/* --- list_storages ------------------------------------------------------------------ */
+
+struct of_cluster {
+	const char *cluster;
+};
+
+static const struct field list_storages_in[] = {
+	FIELD_CLUSTER_OR_SELECTED(struct of_cluster, cluster), FIELD_END};
+
+static const struct field storage_out[] = {
+	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name of storage and claim."),
+	OUT("namespace", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Namespace of the claim."),
+	OUT("type", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "s3."),
+	OUT("bucket", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "The bucket."),
+	OUT("prefix", FIELD_STR, .doc = "The part of it that is mounted."),
+	OUT("volume", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name of the volume."),
+	OUT("status", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "mounted."),
+	OUT("read_only", FIELD_BOOL, .flags = FIELD_REQUIRED, .doc = "Not to be written."),
+	OUT("observed_at", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "When that was seen."),
+	FIELD_END};
+
+static const struct field list_storages_out[] = {
+	{.name = "items",
+	 .type = FIELD_OBJECT,
+	 .flags = FIELD_REQUIRED | FIELD_MANY,
+	 .fields = storage_out,
+	 .doc = "By name."},
+	OUT("next_cursor", FIELD_STR, .flags = FIELD_REQUIRED | FIELD_NULLABLE,
+	    .doc = "Always null: a cluster's storages fit one page."),
+	FIELD_END};
+
+static bool run_list_storages(struct call *c, const void *in, struct reply *ret, struct err *e)
+{
+	const struct of_cluster *q = in;
+	struct cluster k;
+	struct db_rows rows;
+
+	if (!cluster_mean(c, q->cluster, &k, e) ||
+	    !DB(c->db, c->arena, &Q_catalog_of_cluster, &rows, e, k.name, "storage"))
+		return false;
+	reply_text(ret, str_of(db_text(&rows, 0, "doc")));
+	return true;
+}
+
+extern const struct capability cap_list_storages;
+const struct capability cap_list_storages = {
+	.name = "list_storages",
+	.method = "GET",
+	.path = "/clusters/{cluster}/storages",
+	.title = "List storages",
+	.doc = "Storages mounted in a cluster.",
+	.effect = CAP_READ,
+	.role = ROLE_VIEWER,
+	.in = list_storages_in,
+	.in_size = sizeof(struct of_cluster),
+	.out = list_storages_out,
+	.run = run_list_storages,
+};
+
+/* --- delete_storage -------------------------------------------------------------------- */
+
+struct delete_storage {
+	const char *cluster;
+	const char *name;
+	const char *namespace;
+};
+
+static const struct field delete_storage_in[] = {
+	FIELD_CLUSTER_OR_SELECTED(struct delete_storage, cluster),
+	FIELD(struct delete_storage, name, .flags = FIELD_REQUIRED | FIELD_PATH,
+	      .pattern = DNS_LABEL, .max = 40, .doc = "Name of the storage."),
+	FIELD(struct delete_storage, namespace, .flags = FIELD_QUERY, .pattern = DNS_LABEL,
+	      .max = 63, .dflt = "\"default\"", .doc = "Namespace of its claim."),
+	FIELD_END};
+
+static bool run_delete_storage(struct call *c, const void *in, struct reply *ret,
+			       struct err *e)
+{
+	const struct delete_storage *q = in;
+	const char *key = arena_printf(c->arena, "%s/%s", q->namespace, q->name);
+	struct cluster k;
+	struct db_rows rows;
+
+	if (!cluster_mean(c, q->cluster, &k, e) ||
+	    !DB(c->db, c->arena, &Q_catalog_get, &rows, e, "storage", k.name, key))
+		return false;
+	if (rows.n == 0) {
+		err_set(e, ERR_NOT_FOUND, "there is no storage %s in %s", key, k.name);
+		return err_field(e, "/name", q->name, "a name from list_storages");
+	}
+	return call_submit(c, &kind_delete_storage, k.name, cluster_input(c, &k, in), ret, e);
+}
+
+extern const struct capability cap_delete_storage;
+const struct capability cap_delete_storage = {
+	.name = "delete_storage",
+	.method = "DELETE",
+	.path = "/clusters/{cluster}/storages/{name}",
+	.title = "Unmount storage",
+	.doc = "Removes the claim, the volume and the driver's right. The bucket and its objects "
+	       "stay. Refused while pods use it.",
+	.effect = CAP_DESTROY,
+	.role = ROLE_OPERATOR,
+	.flags = CAP_LONG,
+	.in = delete_storage_in,
+	.in_size = sizeof(struct delete_storage),
+	.out = operation_out,
+	.done_by = "get_operation",
+	.target = "name",
+	.run = run_delete_storage,
+};
