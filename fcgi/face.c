@@ -86,6 +86,7 @@ enum face_outcome face_invoke(const struct face_call *f, const json_t *all,
 		face_audit(f, all, e);
 		return FACE_REFUSED;
 	}
+	c.raw = in;
 	if (!app->slow && capability_is_slow(f->cap, &c.opt)) {
 		atomic_fetch_add(&app->metrics->slow, 1);
 		return hand_on(res, "@slow");

@@ -102,6 +102,11 @@ static json_t *responses(const struct capability *cap, struct arena *a)
 				    response("Accepted: the operation.", own));
 		json_object_set_new(all, "200",
 				    response("With dry_run=plan.", REF("Plan")));
+	} else if (capability_mutates(cap)) {
+		json_object_set_new(
+			all, "200",
+			response("The answer; with dry_run=plan the plan.",
+				 json_pack("{s:[o,o]}", "anyOf", own, REF("Plan"))));
 	} else {
 		json_object_set_new(all, "200", response("The answer.", own));
 	}

@@ -42,6 +42,7 @@ bool call_submit(struct call *c, const struct kind *k, const char *target,
 		.capability = c->cap->name,
 		.queue = c->opt.queue,
 		.traceparent = c->opt.traceparent,
+		.request_id = c->request_id,
 	};
 	struct submitted done = {0};
 	json_t *plan = NULL;

@@ -91,6 +91,7 @@ bool journal_submit(struct db *db, struct arena *a, const struct submission *s,
 	put_tree(o, "audit", s->audit);
 	json_put_bool(o, "queue", s->queue);
 	json_put_str(o, "traceparent", s->traceparent);
+	json_put_str(o, "request_id", s->request_id);
 	if (!DB(db, a, &Q_op_submit, &rows, e, json_text(a, o)))
 		return false;
 	ret->outcome =
@@ -341,6 +342,7 @@ static bool give_order(struct db *db, struct arena *a, const struct db_query *q,
 	json_put_str(o, "principal", w->principal);
 	json_put_str(o, "face", w->face);
 	json_put_str(o, "idem_key", w->idem_key);
+	json_put_str(o, "request_id", w->request_id);
 	json_put(o, "args", w->args ? json_deep_copy(w->args) : json_object());
 	if (!DB(db, a, q, &rows, e, json_text(a, o)))
 		return false;

@@ -32,6 +32,7 @@ struct submission {
 	const json_t *audit;     /* masked parameters for the audit row */
 	bool queue;              /* wait for the lock instead of 409 */
 	const char *traceparent; /* or NULL */
+	const char *request_id;  /* of the audit row; or NULL */
 };
 
 enum submit_outcome { SUBMIT_NEW, SUBMIT_SAME };
@@ -151,6 +152,7 @@ struct order {
 	const char *face;
 	const char *idem_key; /* or NULL */
 	const json_t *args;   /* cancel: {undo}; answer: {choice, note}; retry: {} */
+	const char *request_id; /* of the audit row; or NULL */
 };
 
 /* Each answers with the operation's JSON text, as journal_get does. */

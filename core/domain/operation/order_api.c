@@ -15,7 +15,8 @@ static struct order order_of(struct call *c, const char *id, const json_t *args)
 			      .principal = c->who->id,
 			      .face = face_name(c->face),
 			      .idem_key = c->opt.idempotency_key,
-			      .args = args};
+			      .args = args,
+			      .request_id = c->request_id};
 }
 
 static bool accepted(struct call *c, const char *id, struct reply *ret)

@@ -1,0 +1,315 @@
+// REST as a caller sees it: statuses, problem documents, lists, access, CSRF.
+import assert from 'node:assert/strict';
+import {after, before, test} from 'node:test';
+import {psql, signIn} from '../stack/stack.mjs';
+import {ROLES, bare, call, capabilities, change, end, exercised, operation, start, tool} from './faces.mjs';
+
+let s;
+
+before(async () => {
+	s = await start({poller: false});
+});
+after(() => end(s));
+
+const admin = {role: 'admin'};
+const long = 'x'.repeat(1048577);
+
+test('every bad request gets its exact status and problem', async () => {
+	const id = operation(s);
+	const json = {'content-type': 'application/json'};
+	const rows = [
+		// method, address, options, status, code, more of the problem
+		['GET', '/api/v1/nope', admin, 404, 'no-such-route'],
+		['GET', '/api/v1', admin, 404, 'no-such-route'],
+		['GET', '/api/v1/operations/', admin, 404, 'no-such-route'],
+		['GET', '/api/v1/a/b/c/d/e/f/g/h/i/j/k/l/m', admin, 404, 'no-such-route'],
+		['GET', '/api/v2/operations', admin, 404, 'no-such-route'],
+		['DELETE', '/api/v1/operations', admin, 405, 'method-not-allowed', {expected: 'GET, HEAD'}],
+		['POST', `/api/v1/operations/${id}`, admin, 405, 'method-not-allowed', {expected: 'GET, HEAD'}],
+		['GET', `/api/v1/operations/${id}:retry`, admin, 405, 'method-not-allowed', {expected: 'POST'}],
+		['PUT', '/api/v1/tokens', admin, 405, 'method-not-allowed', {expected: 'POST, GET, HEAD'}],
+		['POST', '/api/v1/openapi.json', admin, 405, 'method-not-allowed'],
+		['GET', '/api/v1/operations?limit=0', admin, 400, 'invalid-input', {field: '/limit', seen: '0'}],
+		['GET', '/api/v1/operations?limit=ten', admin, 400, 'invalid-input', {field: '/limit'}],
+		['GET', '/api/v1/operations?limt=5', admin, 400, 'invalid-input', {field: '/limt'}],
+		['GET', '/api/v1/operations?limit=1&limit=2', admin, 400, 'invalid-input', {field: '/limit'}],
+		['GET', '/api/v1/operations?state=odd', admin, 400, 'invalid-input', {field: '/state', seen: '"odd"'}],
+		['GET', '/api/v1/operations?cursor=%ff', admin, 400, 'malformed-request'],
+		['GET', '/api/v1/operations?cursor=%zz', admin, 400, 'malformed-request'],
+		['GET', '/api/v1/operations/%00', admin, 400, 'malformed-request'],
+		['GET', '/api/v1/operations/op_none', admin, 404, 'not-found', {field: '/id', seen: 'op_none'}],
+		['GET', '/api/v1/operations/OP', admin, 400, 'invalid-input', {field: '/id'}],
+		['GET', `/api/v1/operations/${id}?wait=26`, admin, 400, 'invalid-input'],
+		['GET', `/api/v1/operations/${id}?dry_run=plan`, admin, 400, 'invalid-input', {field: '/dry_run'}],
+		['GET', `/api/v1/operations/${id}?id=x`, admin, 400, 'invalid-input', {field: '/id'}],
+		['GET', '/api/v1/operations?q=' + 'x'.repeat(5000), admin, 413, 'too-large'],
+		['GET', '/api/v1/problems/nope', {}, 404, 'not-found'],
+		['POST', '/api/v1/tokens', {...admin, raw: '{"name":', headers: json}, 400, 'malformed-request'],
+		['POST', '/api/v1/tokens', {...admin, raw: '{} {}', headers: json}, 400, 'malformed-request'],
+		['POST', '/api/v1/tokens', {...admin, raw: Buffer.from('{"name":"\xff"}', 'latin1'), headers: json}, 400, 'malformed-request'],
+		['POST', '/api/v1/tokens', {...admin, raw: '{"name":"a","name":"b"}', headers: json}, 400, 'malformed-request'],
+		['POST', '/api/v1/tokens', {...admin, raw: '['.repeat(5000), headers: json}, 400, 'malformed-request'],
+		['POST', '/api/v1/tokens', {...admin, raw: '[]', headers: json}, 400, 'invalid-input'],
+		['POST', '/api/v1/tokens', {...admin, raw: '"x"', headers: json}, 400, 'invalid-input'],
+		['POST', '/api/v1/tokens', {...admin, raw: '{}', headers: {'content-type': 'text/plain'}}, 415, 'unsupported-media-type'],
+		['POST', '/api/v1/tokens', {...admin, raw: 'a=b', headers: {'content-type': 'application/x-www-form-urlencoded'}}, 415, 'unsupported-media-type'],
+		['POST', '/api/v1/tokens', {...admin, raw: long, headers: json}, 413, 'too-large'],
+		['POST', '/api/v1/tokens', {...admin, body: {}}, 400, 'invalid-input', {field: '/name'}],
+		['POST', '/api/v1/tokens', {...admin, body: {name: 'a', role: 'viewer', rol: 1}}, 400, 'invalid-input', {field: '/rol'}],
+		['POST', '/api/v1/tokens', {...admin, body: {name: 'a', role: 'viewer', dry_run: 'plan'}}, 400, 'invalid-input', {field: '/dry_run'}],
+		['POST', '/api/v1/tokens?name=a', {...admin, body: {role: 'viewer'}}, 400, 'invalid-input', {field: '/name'}],
+		['POST', '/api/v1/tokens?dry_run=yes', {...admin, body: {name: 'a', role: 'viewer'}}, 400, 'invalid-input', {field: '/dry_run', seen: '"yes"'}],
+		['POST', '/api/v1/tokens?plan_digest=' + '0'.repeat(64), {...admin, body: {name: 'a', role: 'viewer'}}, 409, 'plan-changed'],
+		['POST', '/api/v1/tokens', {...admin, body: {name: 'a', role: 'viewer'}, headers: {'idempotency-key': 'x'.repeat(129)}}, 400, 'invalid-input', {field: '/idempotency_key'}],
+		['DELETE', '/api/v1/tokens/tok_none', admin, 404, 'not-found'],
+		['POST', `/api/v1/operations/${id}:retry`, admin, 409, 'state-conflict'],
+		['POST', `/api/v1/operations/${id}:answer`, {...admin, body: {choice: 'x'}}, 409, 'state-conflict'],
+		['POST', `/api/v1/operations/${id}:answer`, {...admin, body: {id, choice: 'x'}}, 400, 'invalid-input', {field: '/id'}],
+		['POST', '/api/v1/operations/op_none:cancel', admin, 404, 'not-found'],
+		['GET', '/api/v1/me', {}, 401, 'unauthenticated'],
+		['GET', '/api/v1/me', {role: 'ist_' + '0'.repeat(64)}, 401, 'unauthenticated'],
+		['GET', '/api/v1/me', {headers: {authorization: 'Basic YTpi'}}, 401, 'unauthenticated'],
+		['GET', '/api/v1/nope', {}, 401, 'unauthenticated'],
+		['GET', '/login?code=isl_nope', {}, 401, 'unauthenticated'],
+		['POST', '/login', {}, 405, 'method-not-allowed'],
+		['GET', '/api/v1/tokens', {role: 'operator'}, 403, 'forbidden'],
+	];
+
+	for (const [method, target, options, status, code, more = {}] of rows) {
+		const what = `${method} ${target.slice(0, 80)}`;
+		const r = await call(s, method, target, options);
+
+		assert.equal(`${r.status} ${r.json.code}`, `${status} ${code}`, `${what}: ${r.text.slice(0, 300)}`);
+		for (const [key, value] of Object.entries(more))
+			assert.equal(r.json[key], value, `${what}: ${key} in ${r.text}`);
+		if (status === 405)
+			assert(r.headers.get('allow'), what);
+		if (status === 401)
+			assert.match(r.headers.get('www-authenticate') ?? 'Bearer', /^Bearer/, what);
+	}
+});
+
+test('all violations at once, each with pointer, value and what would work', async () => {
+	const r = await call(s, 'POST', '/api/v1/tokens', {...admin,
+		body: {name: 7, role: 'root', expires_in_days: 0, principal: 'No!', color: 'red'}});
+
+	assert.equal(r.status, 400);
+	assert.deepEqual(r.json.errors.map(e => e.field).sort(),
+		['/color', '/expires_in_days', '/name', '/principal', '/role']);
+	for (const e of r.json.errors)
+		assert(e.detail && (e.expected || e.field === '/color'), JSON.stringify(e));
+});
+
+test('problem types explain themselves', async () => {
+	const all = await call(s, 'GET', '/api/v1/problems');
+
+	assert(all.json.items.length > 30);
+	for (const item of all.json.items.slice(0, 5)) {
+		const one = await call(s, 'GET', item.type);
+
+		assert.equal(one.status, 200);
+		assert.deepEqual(one.json, item);
+	}
+});
+
+test('lists page in a stable order; reads know what the caller has', async () => {
+	const ids = Array.from({length: 5}, () => operation(s, {input: {cluster: 'paged'}})).reverse();
+	const seen = [];
+	let cursor = '';
+
+	do {
+		const r = await call(s, 'GET', `/api/v1/operations?cluster=paged&limit=2${cursor}`, admin);
+
+		assert.equal(r.status, 200);
+		assert(r.json.items.length <= 2);
+		seen.push(...r.json.items.map(o => o.id));
+		cursor = r.json.next_cursor && `&cursor=${r.json.next_cursor}`;
+	} while (cursor);
+	assert.deepEqual(seen, ids);
+
+	const one = await call(s, 'GET', `/api/v1/operations/${ids[0]}`, admin);
+	const etag = one.headers.get('etag');
+
+	assert.match(etag, /^"\d+"$/);
+	const again = await call(s, 'GET', `/api/v1/operations/${ids[0]}`, {...admin, headers: {'if-none-match': etag}});
+
+	assert.equal(again.status, 304);
+	assert.equal(again.text, '');
+	change(s, ids[0]);
+	assert.equal((await call(s, 'GET', `/api/v1/operations/${ids[0]}`, {...admin, headers: {'if-none-match': etag}})).status, 200);
+	const events = await call(s, 'GET', `/api/v1/operations/${ids[0]}/events`, admin);
+
+	assert.equal(events.json.items[0].what, 'submitted');
+	assert.equal((await bare(s, 'HEAD', `/api/v1/operations/${ids[0]}`, {host: `localhost:${s.port}`, authorization: `Bearer ${s.tokens.viewer}`})).status, 200);
+});
+
+test('orders: cancel is 202 with the operation, its place and its key', async () => {
+	const id = operation(s);
+	const cancel = key => call(s, 'POST', `/api/v1/operations/${id}:cancel`, {role: 'operator',
+		body: {undo: false}, headers: {'idempotency-key': key}});
+	const first = await cancel('k1');
+
+	assert.equal(first.status, 202, first.text);
+	assert.equal(first.headers.get('location'), `/api/v1/operations/${id}`);
+	assert.equal(first.headers.get('operation-location'), `/api/v1/operations/${id}`);
+	assert.equal(first.headers.get('retry-after'), '1');
+	assert.equal((await cancel('k1')).status, 202);
+	const other = await call(s, 'POST', `/api/v1/operations/${id}:cancel`, {role: 'operator',
+		body: {undo: true}, headers: {'idempotency-key': 'k1'}});
+
+	assert.equal(`${other.status} ${other.json.code}`, '422 idempotency-key-reused');
+	const plan = await call(s, 'POST', `/api/v1/operations/${id}:cancel?dry_run=plan`, {role: 'operator'});
+
+	assert.equal(plan.status, 200);
+	assert.match(plan.json.plan_digest, /^[0-9a-f]{64}$/);
+});
+
+test('tokens: made once, used, listed without secret, revoked at once, audited', async () => {
+	const plan = await call(s, 'POST', '/api/v1/tokens?dry_run=plan', {...admin, body: {name: 'x', role: 'viewer', principal: 'p1'}});
+	const made = await call(s, 'POST', `/api/v1/tokens?plan_digest=${plan.json.plan_digest}`, {...admin,
+		body: {name: 'x', role: 'viewer', principal: 'p1'}, headers: {'idempotency-key': 'once'}});
+
+	assert.equal(made.status, 200, made.text);
+	const twice = await call(s, 'POST', '/api/v1/tokens', {...admin,
+		body: {name: 'x', role: 'viewer', principal: 'p1'}, headers: {'idempotency-key': 'once'}});
+
+	assert.equal(`${twice.status} ${twice.json.code}`, '409 state-conflict');
+	const me = await call(s, 'GET', '/api/v1/me', {role: made.json.token});
+
+	assert.equal(`${me.json.id} ${me.json.role}`, 'p1 viewer');
+	const list = await call(s, 'GET', '/api/v1/tokens', admin);
+
+	assert(!list.text.includes(made.json.token.slice(4)));
+	assert(list.json.items.some(t => t.id === made.json.id && t.last_used_at));
+	assert.equal((await call(s, 'DELETE', `/api/v1/tokens/${made.json.id}`, admin)).status, 200);
+	assert.equal((await call(s, 'GET', '/api/v1/me', {role: made.json.token})).status, 401);
+	assert.equal(psql(s, `select count(*) from token where hash like '%${made.json.token.slice(4)}%'`), '0');
+
+	const audit = await call(s, 'GET', '/api/v1/audit?limit=100', admin);
+	const outcomes = audit.json.items.map(a => `${a.capability} ${a.outcome}`);
+
+	for (const want of ['create_token done', 'create_token refused', 'revoke_token done', 'revoke_token refused', 'cancel_operation accepted', 'login done', 'login refused'])
+		assert(outcomes.includes(want), `${want} in ${outcomes}`);
+	assert(!audit.text.includes(made.json.token));
+	assert.equal((await call(s, 'GET', '/api/v1/audit:verify', admin)).json.ok, true);
+});
+
+test('Host, Origin and the console\'s cookie', async () => {
+	const auth = {authorization: `Bearer ${s.tokens.viewer}`};
+	const cookie = {cookie: await signIn(s)};
+	const own = {host: `127.0.0.1:${s.port}`}, origin = {origin: `http://127.0.0.1:${s.port}`};
+	const body = JSON.stringify({name: 'c', role: 'viewer'});
+	const json = {'content-type': 'application/json', 'content-length': body.length};
+	const rows = [
+		['own', 'GET', {...own, ...auth}, 200],
+		['localhost, any port', 'GET', {host: 'localhost:9', ...auth}, 200],
+		['own Origin', 'GET', {...own, ...origin, ...auth}, 200],
+		['foreign Host', 'GET', {host: 'evil.example', ...auth}, 403],
+		['Host that begins like ours', 'GET', {host: 'localhost.evil.example', ...auth}, 403],
+		['foreign Origin', 'GET', {...own, origin: 'http://evil.example', ...auth}, 403],
+		['Origin null', 'GET', {...own, origin: 'null', ...auth}, 403],
+		['Origin that begins like ours', 'GET', {...own, origin: 'http://localhost.evil.example', ...auth}, 403],
+		['cookie reads', 'GET', {...own, ...cookie}, 200],
+		['cookie changes without Origin', 'POST', {...own, ...cookie, ...json}, 403],
+		['cookie changes with another port\'s Origin', 'POST', {...own, ...cookie, ...json, origin: 'http://127.0.0.1:1'}, 403],
+		['cookie changes from its own page', 'POST', {...own, ...origin, ...cookie, ...json}, 200],
+		['token changes without Origin', 'POST', {...own, authorization: `Bearer ${s.tokens.admin}`, ...json}, 200],
+	];
+
+	for (const [what, method, headers, status] of rows) {
+		const r = await bare(s, method, method === 'GET' ? '/api/v1/me' : '/api/v1/tokens', headers, method === 'GET' ? undefined : body);
+
+		assert.equal(r.status, status, `${what}: ${r.text}`);
+		if (status === 403)
+			assert.equal(r.json.code, 'forbidden', what);
+	}
+	const out = await bare(s, 'POST', '/api/v1/sign-out', {...own, ...origin, ...cookie});
+
+	assert.equal(out.status, 200);
+	assert.match(out.headers['set-cookie'][0], /Max-Age=0/);
+	assert.equal((await bare(s, 'GET', '/api/v1/me', {...own, ...cookie})).status, 401);
+	assert.equal((await bare(s, 'GET', '/api/v1/me', {...own, ...auth})).headers['access-control-allow-origin'], undefined);
+});
+
+test('a login link is good for one visit', async () => {
+	const before = psql(s, 'select count(*) from login_link where used_at is not null');
+
+	assert.equal(psql(s, 'select count(*) from login_link where used_at is not null and hash like \'isl%\''), '0');
+	assert(Number(before) > 0);
+	const link = s.login.replace(s.url, '');
+
+	assert.equal((await call(s, 'HEAD', link)).status, 200);
+	const first = await call(s, 'GET', link);
+
+	assert.equal(first.status, 303);
+	assert.match(first.headers.get('set-cookie'), /^instantstart_session=iss_[0-9a-f]{64}; Path=\/; Max-Age=\d+; HttpOnly; SameSite=Strict$/);
+	assert.equal((await call(s, 'GET', link)).status, 401);
+});
+
+test('headers that a browser needs', async () => {
+	for (const target of ['/', '/api/v1/problems', '/api/v1/me']) {
+		const r = await fetch(s.url + target);
+
+		await r.text();
+		for (const name of ['content-security-policy', 'x-content-type-options', 'x-frame-options', 'referrer-policy', 'request-id'])
+			assert(r.headers.get(name), `${target}: ${name}`);
+	}
+});
+
+// Whoever lacks the role is refused at call time on every face; whoever has it is not.
+test('authorisation matrix: every capability, role and face', async () => {
+	let cells = 0;
+
+	for (const c of capabilities(s)) {
+		const target = `/api/v1${c.path.replace(/\{\w+\}/g, 'x')}${c.effect === 'read' ? '' : '?dry_run=plan'}`;
+		const body = c.method === 'GET' || c.method === 'DELETE' ? undefined : {};
+		const none = await call(s, c.method, target, {body});
+
+		assert.equal(none.status, 401, c.name);
+		for (const role of ROLES) {
+			const may = ROLES.indexOf(role) >= ROLES.indexOf(c.role);
+			const rest = await call(s, c.method, target, {role, body});
+
+			assert.equal(rest.status === 403, !may, `${c.name} as ${role}: ${rest.text}`);
+			assert.notEqual(rest.status, 401);
+			const mcp = await tool(s, c.name, c.effect === 'read' ? {} : {dry_run: 'plan'}, {role});
+			const text = mcp.content?.[0].text ?? '';
+
+			/* REST-only rows are no tools at all. */
+			if (mcp.rpc)
+				assert.equal(mcp.rpc.code, -32602, c.name);
+			else
+				assert.equal(mcp.isError && /"code":"forbidden"/.test(text), !may, `${c.name} as ${role} by MCP: ${text}`);
+			cells += 2;
+		}
+	}
+	console.log(`# ${cells} cells of the authorisation matrix`);
+});
+
+test('probes, metrics and documents', async () => {
+	assert.deepEqual((await call(s, 'GET', '/healthz')).json, {status: 'ok'});
+	psql(s, "update operation set due_at = j_now() + interval '1 hour' where state = 'live'");
+	assert.equal((await call(s, 'GET', '/readyz')).json.status, 'ready');
+	const id = operation(s);
+
+	psql(s, `update operation set due_at = j_now() - interval '1 minute' where id = '${id}'`);
+	const silent = await fetch(`${s.url}/readyz`);
+
+	assert.equal(silent.status, 503);
+	assert.equal((await silent.json()).checks.poller.ok, false);
+	const metrics = await (await fetch(`${s.url}/metrics`)).text();
+
+	assert.match(metrics, /^instantstart_requests_total\{face="rest",status="2xx"\} [1-9]/m);
+	assert.match(metrics, /^instantstart_operations\{label="live"\} [1-9]/m);
+	for (const line of metrics.trimEnd().split('\n'))
+		assert.match(line, /^(# (HELP|TYPE) \S+ .+|\w+(\{\w+="[^"]*"(,\w+="[^"]*")*\})? [0-9.e+-]+)$/, line);
+	assert.equal(s.openapi.openapi, '3.1.0');
+});
+
+test('every read that needs no cloud was exercised', () => {
+	const needsCloud = new Set(['list_availability_zones', 'list_instance_types', 'check_quotas']);
+	const missed = ['list_operations', 'get_operation', 'list_events', 'cancel_operation', 'get_me', 'create_token', 'list_tokens', 'revoke_token', 'list_audit', 'verify_audit']
+		.filter(name => !exercised.has(name) && !needsCloud.has(name));
+
+	assert.deepEqual(missed, []);
+});
