@@ -1,0 +1,206 @@
+/* Cross-field rules, first causes, objects compared: pure, by tables. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "core/domain/capability.h"
+#include "core/domain/cluster/cluster_check.h"
+#include "core/domain/cluster/stack.h"
+#include "core/domain/dependency/component.h"
+#include "core/domain/hyperpod/hyperpod.h"
+#include "core/domain/hyperpod/preflight.h"
+#include "core/domain/storage/storage.h"
+#include "core/json/tree.h"
+
+static struct arena arena;
+
+static void setup(void)
+{
+	arena_init(&arena, 0);
+}
+
+static void teardown(void)
+{
+	arena_free(&arena);
+}
+
+TestSuite(domain_rules, .init = setup, .fini = teardown);
+
+static json_t *tree(const char *text)
+{
+	struct err e = {0};
+	json_t *t = json_parse(&arena, str_of(text), &e);
+
+	cr_assert(t, "%s: %s", text, e.detail);
+	return t;
+}
+
+Test(domain_rules, members_are_judged_together_and_all_at_once)
+{
+	static const struct {
+		const char *input;
+		const char *field; /* NULL: accepted */
+		size_t n;
+	} rows[] = {
+		{"{}", NULL, 0},
+		{"{\"vpc_id\":\"vpc-1\"}", "/subnet_ids", 1},
+		{"{\"subnet_ids\":[\"a\",\"b\"]}", "/vpc_id", 1},
+		{"{\"vpc_id\":\"vpc-1\",\"subnet_ids\":[\"a\",\"b\"]}", NULL, 0},
+		{"{\"vpc_id\":\"vpc-1\",\"subnet_ids\":[\"a\",\"b\"],"
+		 "\"vpc_cidr\":\"10.0.0.0/16\"}",
+		 "/vpc_cidr", 1},
+		{"{\"capacity_type\":\"training_plan\"}", "/training_plan_arn", 1},
+		{"{\"capacity_type\":\"spot\",\"training_plan_arn\":\"arn\"}", "/capacity_type",
+		 1},
+		{"{\"deep_health_checks\":[\"InstanceStress\",\"Everything\"]}",
+		 "/deep_health_checks", 1},
+		{"{\"kubernetes_version\":\"1.27\"}", "/kubernetes_version", 1},
+		{"{\"kubernetes_version\":\"1.99\"}", NULL, 0},
+		{"{\"lifecycle_on_create\":\"x.sh\"}", "/lifecycle_s3_uri", 1},
+		{"{\"vpc_id\":\"v\",\"kubernetes_version\":\"1.20\","
+		 "\"capacity_type\":\"training_plan\"}",
+		 "/subnet_ids", 3},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct err e = {0};
+		bool ok = cluster_check(tree(rows[i].input), &arena, &e);
+
+		cr_assert_eq(ok, rows[i].field == NULL, "%s", rows[i].input);
+		cr_assert_eq(e.n_violations, rows[i].n, "%s", rows[i].input);
+		if (!ok)
+			cr_assert_str_eq(e.field, rows[i].field);
+	}
+}
+
+Test(domain_rules, a_stack_fails_for_its_first_cause_not_for_the_echoes)
+{
+	const json_t *events = tree(
+		"[{\"LogicalResourceId\":\"demo\",\"ResourceType\":\"AWS::CloudFormation::Stack\","
+		"\"ResourceStatus\":\"ROLLBACK_IN_PROGRESS\"},"
+		"{\"LogicalResourceId\":\"PublicRoute\",\"ResourceType\":\"AWS::EC2::Route\","
+		"\"ResourceStatus\":\"CREATE_FAILED\","
+		"\"ResourceStatusReason\":\"Resource creation cancelled\"},"
+		"{\"LogicalResourceId\":\"NatGateway1\",\"ResourceType\":\"AWS::EC2::NatGateway\","
+		"\"ResourceStatus\":\"CREATE_FAILED\",\"ResourceStatusReason\":\"later\"},"
+		"{\"LogicalResourceId\":\"NatAddress1\",\"ResourceType\":\"AWS::EC2::EIP\","
+		"\"ResourceStatus\":\"CREATE_FAILED\","
+		"\"ResourceStatusReason\":\"The maximum number of addresses has been reached.\"},"
+		"{\"LogicalResourceId\":\"Vpc\",\"ResourceStatus\":\"CREATE_COMPLETE\"}]");
+
+	cr_assert_str_eq(json_str_at(stack_first_failure(events), "LogicalResourceId"),
+			 "NatAddress1");
+	cr_assert_null(stack_first_failure(tree("[]")));
+	cr_assert_str_eq(
+		stack_progress(&arena,
+			       tree("[{\"ResourceStatus\":\"CREATE_COMPLETE\"},"
+				    "{\"LogicalResourceId\":\"Cluster\","
+				    "\"ResourceStatus\":\"CREATE_IN_PROGRESS\"}]")),
+		"1 of 2 resources, Cluster is under way");
+}
+
+Test(domain_rules, an_object_covers_what_is_wanted_of_it)
+{
+	static const struct {
+		const char *there, *wanted;
+		bool covers;
+	} rows[] = {
+		{"{\"a\":1,\"b\":{\"c\":2}}", "{\"b\":{\"c\":2}}", true},
+		{"{\"a\":1}", "{\"a\":2}", false},
+		{"{\"a\":1}", "{\"b\":1}", false},
+		{"{\"l\":[1,2]}", "{\"l\":[1,2]}", true},
+		{"{\"l\":[1,2,3]}", "{\"l\":[1,2]}", false},
+		{"{\"l\":[{\"x\":1,\"y\":2}]}", "{\"l\":[{\"x\":1}]}", true},
+		{"{}", "{}", true},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		cr_assert_eq(object_covers(tree(rows[i].there), tree(rows[i].wanted)),
+			     rows[i].covers, "row %zu", i);
+}
+
+/* Case IA-02: the same refusal, two meanings. */
+Test(domain_rules, a_role_that_cannot_be_assumed_is_waited_for_only_when_it_will_be)
+{
+	static const int64_t now_ms = INT64_C(1767323045000);
+	static const struct {
+		const char *trusts;
+		int64_t age_ms;
+		const char *message;
+		enum verdict_kind verdict;
+		enum retry_word retry;
+	} rows[] = {
+		{"sagemaker.amazonaws.com", 8000, "the role could not be assumed", VERDICT_RETRY,
+		 RETRY_BACKOFF},
+		{"sagemaker.amazonaws.com", 600000, "the role could not be assumed",
+		 VERDICT_FAIL, RETRY_HUMAN},
+		{"ec2.amazonaws.com", 8000, "Cannot assume the execution role", VERDICT_FAIL,
+		 RETRY_NEVER},
+		{"sagemaker.amazonaws.com", 8000, "the subnet is unknown", VERDICT_NONE,
+		 RETRY_UNSET},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char made[TIME_TEXT];
+		json_t *role = json_packf(
+			&arena, "{s:s, s:s, s:o}", "RoleName", "nodes", "CreateDate",
+			time_rfc3339(now_ms - rows[i].age_ms, made), "AssumeRolePolicyDocument",
+			json_sprintf("{\"Statement\":[{\"Principal\":{\"Service\":\"%s\"}}]}",
+				     rows[i].trusts));
+		struct answer a = {.via = VIA_AWS,
+				   .message = rows[i].message,
+				   .code = "ValidationException",
+				   .request_id = "",
+				   .call = "sagemaker:CreateCluster",
+				   .errc = ERR_CLOUD_REFUSED};
+		struct step_ctx c = {.arena = &arena, .now_ms = now_ms};
+
+		cr_assert_eq(hyperpod_role_trouble(&c, &a, role),
+			     rows[i].verdict != VERDICT_NONE, "row %zu", i);
+		cr_assert_eq(c.verdict.kind, rows[i].verdict, "row %zu", i);
+		if (rows[i].verdict != VERDICT_NONE)
+			cr_assert_eq(err_retry(&c.verdict.error), rows[i].retry, "row %zu", i);
+	}
+}
+
+/* Case CC-02: EC2 knows no ml. prefix, SageMaker's quotas do. */
+Test(domain_rules, instance_types_are_spelt_as_each_service_wants)
+{
+	cr_assert_str_eq(ec2_type("ml.g5.12xlarge"), "g5.12xlarge");
+	cr_assert_str_eq(ec2_type("g5.12xlarge"), "g5.12xlarge");
+	cr_assert_str_eq(quota_name(&arena, "ml.p5.48xlarge", "on_demand"),
+			 "ml.p5.48xlarge for cluster usage");
+	cr_assert_str_eq(quota_name(&arena, "ml.p5.48xlarge", "spot"),
+			 "ml.p5.48xlarge for cluster spot instance usage");
+	cr_assert_null(quota_name(&arena, "ml.p5.48xlarge", "training_plan"));
+}
+
+/* The stored contract: unique names, targets of jumps that exist, phases in a
+ * row, a class for everything that mutates, components in order of need. */
+Test(domain_rules, every_kind_is_well_formed)
+{
+	for (size_t i = 0; kinds[i]; i++) {
+		const struct kind *k = kinds[i];
+
+		for (size_t j = 0; j < i; j++)
+			cr_assert(!streq(kinds[j]->name, k->name), "%s twice", k->name);
+		for (const struct step *s = k->steps; s->name; s++) {
+			cr_assert(kind_step(k, s->name) == s, "%s/%s twice", k->name, s->name);
+			cr_assert(s->phase && s->title, "%s/%s", k->name, s->name);
+			cr_assert(!s->retry_step || kind_step(k, s->retry_step),
+				  "%s/%s retries at %s", k->name, s->name, s->retry_step);
+			cr_assert((s->effect == EFFECT_READ) == (s->absorb == NULL) || s->spawn,
+				  "%s/%s: a class and an absorb belong together", k->name,
+				  s->name);
+			cr_assert(!s->observe || s->seen, "%s/%s reads but never sees",
+				  k->name, s->name);
+		}
+	}
+	for (size_t i = 0; component_list()[i]; i++) {
+		const struct component *k = component_list()[i];
+		bool met = !k->needs;
+
+		for (size_t j = 0; j < i; j++)
+			met |= k->needs && streq(component_list()[j]->name, k->needs);
+		cr_assert(met, "%s comes before %s", k->name, k->needs);
+	}
+}
