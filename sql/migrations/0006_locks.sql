@@ -100,7 +100,8 @@ begin
 			join lock other on other.key = mine.key and other.op_id <> mine.op_id
 			where mine.op_id = v_op and (other.held
 				or (other.since, other.op_id) < (mine.since, mine.op_id)));
-		-- Locked by somebody else: it is being cancelled, and promotes in turn.
+		-- Somebody looks at it right now: waiting could be a ring, so it finds
+		-- its locks free itself, at its next look (op_claim).
 		select * into o from operation where id = v_op for update skip locked;
 		continue when not found;
 		update lock set held = true where op_id = v_op;

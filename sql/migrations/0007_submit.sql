@@ -109,7 +109,7 @@ begin
 		perform op_log(o.id, v_now, 'submitted', jsonb_build_object('principal', o.principal,
 			'face', o.face, 'queued_behind', v_other), o.state, o.step, o.phase);
 		if v_other is not null then
-			update operation u set queued = true, due_at = 'infinity',
+			update operation u set queued = true, due_at = v_now + interval '5 seconds',
 				waiting_for = format('operation %s, which is at work on the same thing', v_other)
 			where u.id = o.id;
 		end if;

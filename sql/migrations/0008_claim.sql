@@ -1,5 +1,22 @@
 -- A poller's claim and its intents. claim_gen is the fence.
 
+-- Whether the due operation, locked, holds its locks. A queued one is started by
+-- the release before it; it looks itself, too, in case that one had to skip it.
+create function op_has_locks(p_op text, p_now timestamptz) returns boolean
+language plpgsql as $$
+declare
+	o operation;
+begin
+	select * into o from operation where id = p_op;
+	if o.queued then
+		perform lock_promote(o.lock_keys, p_now);
+		update operation set due_at = p_now + interval '5 seconds'
+		where id = p_op and queued;
+		return not found;
+	end if;
+	return true;
+end $$;
+
 -- One due operation and all that its step needs, or null. The row becomes due
 -- again when the lease passes: nobody has to rescue it.
 create function op_claim(p_worker text, p_lease_ms bigint) returns jsonb
@@ -11,11 +28,14 @@ declare
 	c operation;
 	e effect;
 begin
-	select id into v_id from operation where state = 'live' and due_at <= v_now
-	order by due_at, id limit 1 for update skip locked;
-	if not found then
-		return null;
-	end if;
+	loop
+		select id into v_id from operation where state = 'live' and due_at <= v_now
+		order by due_at, id limit 1 for update skip locked;
+		if not found then
+			return null;
+		end if;
+		exit when op_has_locks(v_id, v_now);
+	end loop;
 	update operation set claim_gen = claim_gen + 1, claimed_by = p_worker, wake = false,
 		due_at = j_after(v_now, p_lease_ms), step_since = coalesce(step_since, v_now)
 	where id = v_id returning * into o;

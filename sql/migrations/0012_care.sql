@@ -25,8 +25,7 @@ language sql stable security definer set search_path = instantstart, pg_temp as 
 	from event e group by e.op_id having count(*) <> max(seq)
 $$;
 
--- Deletes what has expired, and starts queued operations whose turn was missed
--- because a transaction was rolled back. Pollers call it now and then.
+-- Deletes what has expired. Pollers call it now and then.
 create function journal_sweep() returns void
 language plpgsql security definer set search_path = instantstart, pg_temp as $$
 declare
@@ -36,5 +35,4 @@ begin
 	delete from session where expires_at < v_now - interval '1 day';
 	delete from login_link where expires_at < v_now - interval '1 day';
 	delete from read_cache where fetched_at < v_now - interval '1 day';
-	perform lock_promote(array(select distinct key from lock where not held), v_now);
 end $$;
