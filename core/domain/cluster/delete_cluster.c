@@ -41,6 +41,13 @@ static void services_plan(struct step_ctx *c, struct exchange *x)
 	json_t *s;
 
 	(void)x;
+	if (json_at(c->data, "eks") && !saw_ok(c, "services") && !c->planning)
+		/* A cluster that is broken must be deletable all the same. */
+		step_event(c, "warning",
+			   json_pack("{s:o}", "text",
+				     json_sprintf("its Kubernetes API does not answer (%s): load "
+						  "balancers could not be looked for",
+						  saw_code(c, "services"))));
 	buf_init(&names, c->arena, 300);
 	json_array_foreach(json_at(saw(c, "services"), "items"), i, s)
 		if (streq(json_str_or(s, "spec.type", ""), "LoadBalancer"))
@@ -232,6 +239,7 @@ static const struct step steps[] = {
 	 .phase = "check",
 	 .title = "Check that no load balancer holds the network",
 	 .effect = EFFECT_READ,
+	 .sees_errors = true,
 	 .observe = services_observe,
 	 .seen = read_seen,
 	 .plan = services_plan},

@@ -19,6 +19,12 @@ const struct component component_pod_identity = {
 	.via = COMPONENT_ADDON,
 	.addon = "eks-pod-identity-agent",
 };
+const struct component component_coredns = {
+	.name = "coredns",
+	.title = "CoreDNS",
+	.via = COMPONENT_ADDON,
+	.addon = "coredns",
+};
 const struct component component_cert_manager = {
 	.name = "cert_manager",
 	.title = "cert-manager",
@@ -72,9 +78,9 @@ const struct component component_hyperpod = {
 };
 
 static const struct component *const all[] = {
-	&component_pod_identity,   &component_hyperpod, &component_cert_manager,
-	&component_s3_csi,         &component_fsx_csi,  &component_load_balancers,
-	&component_kuberay,        NULL,
+	&component_pod_identity, &component_coredns,        &component_hyperpod,
+	&component_cert_manager, &component_s3_csi,         &component_fsx_csi,
+	&component_load_balancers, &component_kuberay,      NULL,
 };
 
 const struct component *const *component_list(void)

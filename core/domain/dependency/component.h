@@ -28,7 +28,8 @@ struct component {
 
 /* In the order of installation; NULL-ended. */
 const struct component *const *component_list(void);
-extern const struct component component_pod_identity, component_cert_manager,
+extern const struct component component_pod_identity, component_coredns,
+	component_cert_manager,
 	component_s3_csi, component_fsx_csi, component_load_balancers,
 	component_kuberay, component_hyperpod;
 

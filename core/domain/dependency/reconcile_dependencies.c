@@ -220,6 +220,7 @@ static void conclude_plan(struct step_ctx *c, struct exchange *x)
 static const struct step steps[] = {
 	EKS_ACCESS_STEP,
 	ADDON_STEPS("pod_identity"),
+	ADDON_STEPS("coredns"),
 	CHART_STEPS("hyperpod"),
 	ADDON_STEPS("cert_manager"),
 	IDENTITY_STEPS("s3_csi", &role_s3_csi),
