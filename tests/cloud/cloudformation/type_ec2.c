@@ -24,7 +24,7 @@ static json_t *tagged(struct cfn_unit *u, const char *type, json_t *in)
 {
 	json_object_set_new(
 		in, "TagSpecifications",
-		json_pack("[{s:s,s:O}]", "ResourceType", type, "Tags", u->tags));
+		json_pack("[{s:s,s:O}]", "ResourceType", type, "Tags", cfn_own_tags(u)));
 	return in;
 }
 
