@@ -220,7 +220,7 @@ $(B)/gen/cloudformation.c $(B)/gen/cloudformation.h: $(B)/gen/cloudformation.%: 
 tier = $(if $(wildcard tests/$(1)/run),tests/$(1)/run,tests/lib/run-criterion $(1)) $(O) $(2)
 
 .PHONY: test test-unit test-integration test-e2e test-faults test-peers bench fuzz
-test: ## Unit, integration and end to end tests, and a sample of the fault tests.
+test: deps ## Unit, integration and end to end tests, and a sample of the fault tests.
 	@$(MAKE) test-unit
 	@$(MAKE) test-integration
 	@$(MAKE) all test-e2e
