@@ -16,6 +16,7 @@ struct fcgi {
 	FCGX_Request req;
 	int epoll, listener, stop, drain_ms;
 	int serving; /* connection of the request at hand, or -1 */
+	int kept;    /* connections this worker holds */
 	bool listening, draining;
 	int64_t drain_until;
 	struct fcgi_load load;
@@ -47,16 +48,17 @@ static bool watch(struct fcgi *f, int fd, uint32_t events)
 
 static void keep(struct fcgi *f, int n)
 {
-	atomic_fetch_add(f->load.own, n);
+	f->kept += n;
+	atomic_store(f->load.own, f->kept);
 	atomic_fetch_add(f->load.total, n);
 }
 
 /* Listens unless this worker has clearly more than its share. */
 static void balance(struct fcgi *f)
 {
-	const int own = atomic_load(f->load.own), total = atomic_load(f->load.total);
+	const int total = atomic_load(f->load.total);
 	const bool want =
-		!f->draining && own * f->load.workers <= total + f->load.workers;
+		!f->draining && f->kept * f->load.workers <= total + f->load.workers;
 
 	if (want == f->listening)
 		return;
@@ -158,8 +160,8 @@ struct conn *fcgi_next(struct fcgi *f)
 	finish(f);
 	for (;;) {
 		balance(f);
-		if (f->draining && (atomic_load(f->load.own) == 0 ||
-				    clock->mono_ms(clock) >= f->drain_until))
+		if (f->draining &&
+		    (f->kept == 0 || clock->mono_ms(clock) >= f->drain_until))
 			return NULL;
 		/* While others are to accept, look again soon whether it is our turn. */
 		if (epoll_wait(f->epoll, &ev, 1, f->listening ? -1 : 10) != 1)

@@ -157,8 +157,6 @@ static void reload(struct master *m)
 	for (int i = 0; i < m->p->workers; i++) {
 		m->draining += m->slots[i].pid != 0;
 		m->slots[i] = (struct slot){0};
-		if (m->p->ended)
-			m->p->ended(m->p->ctx, i, true);
 	}
 	if (!argv)
 		return;
