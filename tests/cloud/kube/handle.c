@@ -106,11 +106,14 @@ static bool read_body(struct ks_req *q)
 
 	if (q->raw->body_len == 0)
 		return true;
-	if (type && strstr(type, "protobuf"))
-		return ks_fail(
-			q, 415, "UnsupportedMediaType",
-			"the body of the request was in an unknown format - accepted "
-			"media types include: application/json, application/yaml");
+	if (type && strstr(type, "protobuf")) {
+		q->body = ks_proto_decode(q->a,
+					  (struct str){q->raw->body, q->raw->body_len});
+		return q->body ||
+		       ks_fail(q, 415, "UnsupportedMediaType",
+			       "the body of the request was in an unknown format - accepted "
+			       "media types include: application/json, application/yaml");
+	}
 	q->body = json_parse(q->a, (struct str){q->raw->body, q->raw->body_len}, &e);
 	if (!q->body)
 		return ks_fail(q, 400, "BadRequest", "error decoding the body: %s",

@@ -110,6 +110,8 @@ static bool more(void *ctx, struct arena *a, const char **ret_p, size_t *ret_n)
 	const json_t *status = NULL;
 
 	*ret_n = 0;
+	/* Time passes for who only watches, too. */
+	cloud_advance(l->cloud);
 	if (!ks_by_name(l->cloud, l->cluster, &k))
 		return false;
 	pod = ks_at(&k, "/pods", l->ns, l->pod);

@@ -112,6 +112,9 @@ void ks_add_cause(json_t *causes, const char *reason, const char *field,
 bool ks_invalid(struct ks_req *q, const char *name, json_t *causes);
 void ks_warn(struct ks_req *q, const char *text);
 
+/* --- proto.c: NULL: no object of a kind that it knows --- */
+json_t *ks_proto_decode(struct arena *a, struct str body);
+
 /* --- discovery.c, openapi.c --- */
 bool ks_discover(struct ks_req *q); /* true: the path was one of its */
 bool ks_openapi(struct ks_req *q);

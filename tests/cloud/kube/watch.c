@@ -122,6 +122,8 @@ static bool more(void *ctx, struct arena *a, const char **ret_p, size_t *ret_n)
 	bool open = true;
 
 	*ret_n = 0;
+	/* Time passes for who only watches, too. */
+	cloud_advance(w->cloud);
 	if (!ks_by_name(w->cloud, w->cluster, &k) ||
 	    !streq(json_str_at(k.root, "id"), w->uid))
 		return false;
