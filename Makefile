@@ -91,6 +91,7 @@ OBJ_db += $(O)/gen/queries.o $(O)/gen/migrations.o
 OBJ_domain += $(O)/gen/cloudformation.o
 SRC_cloud := $(filter-out %/main.c,$(call find_c,tests/cloud))
 OBJ_cloud := $(call objs,$(SRC_cloud))
+-include tests/cloud/rules.mk
 SRC_test := $(call find_c,tests/lib)
 OBJ_test := $(call objs,$(SRC_test))
 OBJ_op-crash := $(patsubst %.c,$(O)/crash/%.o,$(SRC_op))
@@ -121,7 +122,7 @@ FUZZERS := $(patsubst %.c,$(B)/fuzz/%,$(sort $(wildcard tests/fuzz/*.c)))
 # ---------------------------------------------------------------- building
 
 .PHONY: all
-all: $(PROGRAMS) $(CLOUD) ## Build the programs and the simulated cloud.
+all: $(PROGRAMS) $(CLOUD) $(if $(CLOUD),$(CLOUD_MODELS)) ## Build the programs and the simulated cloud.
 
 # Objects are rebuilt when the compiler or a flag changes.
 .PHONY: force
@@ -226,16 +227,16 @@ test: deps ## Unit, integration and end to end tests, and a sample of the fault 
 	@$(MAKE) all test-e2e
 	@$(MAKE) test-faults SAMPLE=1
 
-test-unit: $(UNIT) ## Unit tests: pure C, one criterion program a module.
+test-unit: $(UNIT) $(CLOUD_MODELS) ## Unit tests: pure C, one criterion program a module.
 	$(Q)$(call tier,unit,$(UNIT))
 
-test-integration: $(PROGRAMS) $(CLOUD) $(INTEGRATION) ## Integration tests: real PostgreSQL and HTTP, simulated cloud.
+test-integration: $(PROGRAMS) $(CLOUD) $(CLOUD_MODELS) $(INTEGRATION) ## Integration tests: real PostgreSQL and HTTP, simulated cloud.
 	$(Q)$(call tier,integration,$(INTEGRATION))
 
 test-e2e: all ## End to end: nginx, FastCGI, pollers, browser, MCP clients, curl.
 	$(Q)$(if $(wildcard tests/e2e/run),tests/e2e/run $(O),echo 'no end to end tests here' >&2; exit 1)
 
-test-faults: $(PROGRAMS) $(CLOUD) $(FAULTS) ## Every crash point and seeded faults; SAMPLE=1 takes a sample.
+test-faults: $(PROGRAMS) $(CLOUD) $(CLOUD_MODELS) $(FAULTS) ## Every crash point and seeded faults; SAMPLE=1 takes a sample.
 	$(Q)SAMPLE=$(SAMPLE) $(call tier,faults,$(FAULTS))
 
 test-peers: all ## Against what we did not write: AWS SDKs, kubectl, helm, MCP suite.

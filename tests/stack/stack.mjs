@@ -1,85 +1,102 @@
 // The whole program in a folder: PostgreSQL, the simulated cloud, FastCGI, pollers,
 // live, nginx. For end to end tests, benchmarks and the demo.
 //
-//   node tests/stack/stack.mjs up DIR [--port P] [--cloud] [--build B] [--env K=V …]
+//   node tests/stack/stack.mjs up DIR [--port P] [--cloud] [--aws] [--build B]
+//        [--speed N] [--keep] [--env K=V …]
 //   node tests/stack/stack.mjs down DIR
+//   node tests/stack/stack.mjs restart DIR NAME
 //
-// up prints one JSON line: {url, login, pids, env}; the same is in DIR/stack.json.
-// As a module: import {up, down, waitFor, token} from it.
-import {spawn, spawnSync} from 'node:child_process';
+// up prints one JSON line: {url, login, pids, env}; DIR/stack.json has the rest.
+// --aws takes the caller's own credentials, and its INSTANTSTART_DATABASE_URL if
+// set, else the private PostgreSQL. --keep keeps what is committed through a crash
+// of the machine. As a module: import {up, down, waitFor, token, …} from it.
 import fs from 'node:fs';
-import net from 'node:net';
 import path from 'node:path';
 import {fileURLToPath} from 'node:url';
+import {cloudOf} from './cloud.mjs';
+import {background, childrenOf, end, freePort, isAlive, isRoot, run, sleep, tools, top, waitFor}
+	from './process.mjs';
 
-const top = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
-const isRoot = process.getuid() === 0;
+export {childrenOf, cloudOf, isAlive, run, sleep, tools, top, waitFor};
 
-export const sleep = ms => new Promise(r => setTimeout(r, ms));
+/* Order of starting; the reverse is that of stopping. */
+const NAMES = ['cloud', 'fcgi', 'live', 'poller', 'nginx'];
 
-/** Waits until fn() gives something true; fails with `what` after the deadline. */
-export async function waitFor(what, fn, ms = 20000)
+/* The documented example keys of AWS: what the simulated cloud knows. */
+export const KEYS = {
+	AWS_ACCESS_KEY_ID: 'AKIAIOSFODNN7EXAMPLE',
+	AWS_SECRET_ACCESS_KEY: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
+};
+
+function save(s)
 {
-	const end = Date.now() + ms;
-	let last;
-
-	while (Date.now() < end) {
-		try {
-			const got = await fn();
-
-			if (got)
-				return got;
-		} catch (e) {
-			last = e;
-		}
-		await sleep(25);
-	}
-	throw new Error(`${what}: not within ${ms} ms${last ? ` (${last.message})` : ''}`);
+	fs.writeFileSync(`${s.dir}/stack.json`, JSON.stringify(s, null, '\t'), {mode: 0o600});
 }
 
-async function freePort()
+export function load(dir)
 {
-	const server = net.createServer();
-
-	await new Promise(r => server.listen(0, '127.0.0.1', r));
-	const {port} = server.address();
-	await new Promise(r => server.close(r));
-	return port;
+	return JSON.parse(fs.readFileSync(path.join(path.resolve(dir), 'stack.json'), 'utf8'));
 }
 
-function run(command, args, options = {})
+/* What a stack's processes see: nothing that the caller's shell happens to have set
+ * changes a test; a stack for real AWS takes it all, credentials first. */
+function environment(s, more = {})
 {
-	const done = spawnSync(command, args, {encoding: 'utf8', cwd: top, ...options});
+	if (s.aws)
+		return {...process.env, ...s.env, ...more};
+	const clean = Object.entries(process.env)
+		.filter(([k]) => !/^(AWS_|INSTANTSTART_|KUBE|HELM_|PG|https?_proxy$|HTTPS?_PROXY$)/.test(k));
 
-	if (done.status !== 0)
-		throw new Error(`${command} ${args.join(' ')}: ${done.stderr || done.stdout || done.error}`);
-	return done.stdout;
+	return {...Object.fromEntries(clean), AWS_EC2_METADATA_DISABLED: 'true', NO_PROXY: '127.0.0.1',
+		...s.env, ...more};
 }
+
+/** The environment of a command a person types: the same cloud, the same keys. */
+export const shellEnv = s => environment(s, {PATH: `${tools}:${process.env.PATH}`});
 
 /** A service in the background; its log is DIR/NAME.log. */
 function service(s, name, command, args = [], env = {})
 {
-	const log = fs.openSync(path.join(s.dir, `${name}.log`), 'a');
-	const child = spawn(command, args, {cwd: top, detached: true,
-		stdio: ['ignore', log, log], env: {...process.env, ...s.env, ...env}});
+	const p = background(command, args, environment(s, env), path.join(s.dir, `${name}.log`));
 
-	fs.closeSync(log);
-	child.unref();
-	if (!child.pid)
-		throw new Error(`${command} does not start`);
-	s.pids[name] = child.pid;
-	return child;
+	s.pids[name] = p.pid;
+	s.services[name] = {command, args, env, ...p};
+	save(s);
+	return p;
 }
 
-const alive = pid => {
+const tailOf = (s, name) => {
 	try {
-		process.kill(pid, 0);
-		/* A zombie of ours has ended. */
-		return !/\) Z /.test(fs.readFileSync(`/proc/${pid}/stat`, 'utf8'));
+		return fs.readFileSync(`${s.dir}/${name}.log`, 'utf8').slice(-2000);
 	} catch {
-		return false;
+		return '';
 	}
 };
+
+/** Until ready() is true; fails at once, with its log, when the service has ended. */
+async function awaitService(s, name, ready, ms = 30000)
+{
+	await waitFor(name, async () => {
+		if (await ready())
+			return true;
+		const {pid, start} = s.services[name];
+
+		if (!isAlive(pid, start))
+			throw Object.assign(new Error(`${name} ended: ${tailOf(s, name)}`), {fatal: true});
+		return false;
+	}, ms).catch(e => {
+		throw e.fatal ? e : new Error(`${e.message}\n${tailOf(s, name)}`);
+	});
+}
+
+export function isRunning(s, name)
+{
+	const p = s.services[name];
+
+	return Boolean(p && isAlive(p.pid, p.start));
+}
+
+/* --- PostgreSQL ---------------------------------------------------------------- */
 
 export function psql(s, sql)
 {
@@ -87,38 +104,66 @@ export function psql(s, sql)
 		{env: {...process.env, PGOPTIONS: '-c search_path=instantstart'}}).trim();
 }
 
-function url_of(s, user)
+const urlOf = (s, user) => `host=${s.dir}/pg user=${user} dbname=instantstart`;
+
+function pg(s, verb, env = {})
 {
-	return `host=${s.dir}/pg user=${user} dbname=instantstart`;
+	return run('tests/lib/pg.sh', [verb, `${s.dir}/pg`], {env: {...process.env, ...s.pgEnv, ...env}});
 }
 
 function startPostgres(s)
 {
-	run('tests/lib/pg.sh', ['start', `${s.dir}/pg`], {env: {...process.env, ...s.pgEnv}});
-	const there = run('psql', ['-X', '-A', '-t', `host=${s.dir}/pg user=postgres dbname=postgres`,
-		'-c', "select 1 from pg_database where datname = 'instantstart'"]).trim();
+	const as_postgres = `host=${s.dir}/pg user=postgres dbname=postgres`;
 
-	if (there !== '1')
-		run('psql', ['-X', '-q', `host=${s.dir}/pg user=postgres dbname=postgres`, '-c',
-			'create database instantstart']);
-	s.owner_url = url_of(s, 'postgres');
+	pg(s, 'start');
+	if (run('psql', ['-X', '-A', '-t', as_postgres, '-c',
+		"select 1 from pg_database where datname = 'instantstart'"]).trim() !== '1')
+		run('psql', ['-X', '-q', as_postgres, '-c', 'create database instantstart']);
+	s.owner_url = urlOf(s, 'postgres');
 }
+
+/** immediate: as after kill -9 of the server. */
+export function restartPostgres(s, mode = 'fast')
+{
+	pg(s, 'stop', {PG_STOP: mode});
+	pg(s, 'start');
+}
+
+/* --- the simulated cloud ---------------------------------------------------------- */
+
+/* Speeds, lags and pauses of a stack on the simulated cloud. */
+const PACE = {
+	INSTANTSTART_TICK_MS: '200',
+	INSTANTSTART_POLL_SCALE_PERCENT: '4',
+	INSTANTSTART_VISIBILITY_MS: '2000',
+	INSTANTSTART_LEASE_MS: '60000',
+};
 
 async function startCloud(s, options)
 {
 	const ready = `${s.dir}/cloud.json`;
 
 	fs.rmSync(ready, {force: true});
-	service(s, 'cloud', `${s.build}/instantstart-cloud`, ['--port', '0', '--tls-port', '0',
-		'--ca-file', `${s.dir}/cloud-ca.pem`, '--ready-file', ready, ...(options.cloudArgs ?? [])]);
-	const {http} = await waitFor('cloud', () =>
-		fs.existsSync(ready) && JSON.parse(fs.readFileSync(ready, 'utf8')), 30000);
+	/* A sanitizer build lies in a folder of the build that has the models. */
+	const models = [s.build, path.dirname(s.build)].map(d => `${d}/cloud-models.json`)
+		.find(f => fs.existsSync(f));
+
+	service(s, 'cloud', `${s.build}/instantstart-cloud`, ['--models', models, '--port', '0', '--tls-port', '0', '--ca-file', `${s.dir}/cloud-ca.pem`, '--ready-file', ready,
+		'--speed', String(options.speed ?? 60), ...(options.cloudArgs ?? [])]);
+	await awaitService(s, 'cloud', () => fs.existsSync(ready));
+	const {http, https} = JSON.parse(fs.readFileSync(ready, 'utf8'));
+
 	s.cloud_url = `http://127.0.0.1:${http}`;
-	Object.assign(s.env, {
+	s.cloud_tls_url = `https://127.0.0.1:${https}`;
+	s.env = {
 		AWS_ENDPOINT_URL: s.cloud_url,
 		INSTANTSTART_CA_FILE: `${s.dir}/cloud-ca.pem`,
-	});
+		...PACE,
+		...s.env,
+	};
 }
+
+/* --- nginx --------------------------------------------------------------------------- */
 
 /** nginx.conf from its template. */
 export function nginxConf(s, options = {})
@@ -137,26 +182,80 @@ export function nginxConf(s, options = {})
 	return `${s.dir}/nginx.conf`;
 }
 
-async function startNginx(s, options)
+function startNginx(s, options)
 {
 	const conf = nginxConf(s, options);
 
-	run('nginx', ['-t', '-q', '-e', `${s.dir}/nginx-error.log`, '-c', conf]);
-	service(s, 'nginx', 'nginx', ['-e', `${s.dir}/nginx-error.log`, '-c', conf, '-g', 'daemon off;']);
+	run('nginx', ['-t', '-q', '-e', `${s.dir}/nginx-error.log`, '-c', conf],
+		{env: {...process.env, PATH: `${process.env.PATH}:/usr/sbin:/sbin`}});
+	service(s, 'nginx', 'nginx', ['-e', `${s.dir}/nginx-error.log`, '-c', conf, '-g', 'daemon off;'],
+		{PATH: `${process.env.PATH}:/usr/sbin:/sbin`});
 }
+
+/* --- the program ------------------------------------------------------------------------ */
 
 export function startService(s, name)
 {
-	return service(s, name, `${s.build}/instantstart-${name}`);
+	const as = name === 'poller' && s.private_pg
+		? {INSTANTSTART_DATABASE_URL: urlOf(s, 'instantstart_poller')} : {};
+
+	return service(s, name, `${s.build}/instantstart-${name}`, [], as);
 }
 
-/** The one-time login link of the administrator, used up for its cookie. */
+const healthy = s => fetch(`${s.url}/healthz`).then(r => r.ok, () => false);
+
+async function startProgram(s, options)
+{
+	for (const socket of ['fcgi.sock', 'fcgi-slow.sock', 'live.sock'])
+		fs.rmSync(`${s.run}/${socket}`, {force: true});
+	startService(s, 'fcgi');
+	await awaitService(s, 'fcgi', () => fs.existsSync(`${s.run}/fcgi-slow.sock`));
+	startService(s, 'live');
+	if (options.poller !== false)
+		startService(s, 'poller');
+	startNginx(s, options);
+	await awaitService(s, 'nginx', () => healthy(s));
+	if (options.poller !== false)
+		await awaitService(s, 'poller', () => /polling/.test(tailOf(s, 'poller')));
+}
+
+/** Kills and starts one of them anew. */
+export async function restart(s, name, signal = 'SIGTERM')
+{
+	const {command, args, env} = s.services[name];
+
+	await stop(s, name, signal);
+	service(s, name, command, args, env);
+	if (name === 'fcgi' || name === 'nginx')
+		await awaitService(s, name, () => healthy(s));
+}
+
+/** Kills one worker of a service, as a crash would; gives its pid. */
+export async function killWorker(s, name)
+{
+	const [pid] = await waitFor(`a worker of ${name}`, () => {
+		const workers = childrenOf(s.services[name].pid);
+
+		return workers.length ? workers : null;
+	});
+
+	process.kill(pid, 'SIGKILL');
+	return pid;
+}
+
+/* --- access ------------------------------------------------------------------------------- */
+
+/** A one-time login link of the administrator. */
+export function loginLink(s)
+{
+	return /\S+\/login\?code=\S+/.exec(run(`${s.build}/instantstart-fcgi`, ['--new-login-link'],
+		{env: environment(s)}))[0];
+}
+
+/** A login link, used up for its cookie. */
 export async function signIn(s)
 {
-	const out = run(`${s.build}/instantstart-fcgi`, ['--new-login-link'],
-		{env: {...process.env, ...s.env}});
-	const code = /code=(\S+)/.exec(out)[1];
-	const res = await fetch(`${s.url}/login?code=${code}`, {redirect: 'manual'});
+	const res = await fetch(loginLink(s).replace(/^https?:\/\/[^/]+/, s.url), {redirect: 'manual'});
 
 	if (res.status !== 303)
 		throw new Error(`login: ${res.status} ${await res.text()}`);
@@ -169,7 +268,7 @@ export async function token(s, role, principal = role)
 	s.cookie ??= await signIn(s);
 	const res = await fetch(`${s.url}/api/v1/tokens`, {method: 'POST',
 		headers: {cookie: s.cookie, origin: s.url, 'content-type': 'application/json'},
-		body: JSON.stringify({name: `test ${role}`, role, principal})});
+		body: JSON.stringify({name: `${role} ${principal}`, role, principal})});
 	const body = await res.json();
 
 	if (res.status !== 200)
@@ -177,79 +276,117 @@ export async function token(s, role, principal = role)
 	return body.token;
 }
 
+/* --- up and down ---------------------------------------------------------------------------- */
+
+/* What a crashed run has left in this folder. */
+async function clearLeftovers(dir)
+{
+	if (!fs.existsSync(`${dir}/stack.json`))
+		return;
+	try {
+		await down(dir);
+	} catch (e) {
+		console.error(`stack: leftovers in ${dir}: ${e.message}`);
+	}
+}
+
+function programEnv(s, options)
+{
+	const theirs = s.aws && process.env.INSTANTSTART_DATABASE_URL;
+
+	s.private_pg = !theirs;
+	return {
+		INSTANTSTART_RUN_DIR: s.run,
+		...(theirs ? {} : {
+			INSTANTSTART_DATABASE_URL: urlOf(s, 'instantstart_faces'),
+			INSTANTSTART_OWNER_DATABASE_URL: urlOf(s, 'postgres'),
+		}),
+		INSTANTSTART_PUBLIC_URL: s.url,
+		INSTANTSTART_HELM: `${tools}/helm`,
+		...(s.aws ? {} : {
+			INSTANTSTART_REGION: 'us-west-2',
+			INSTANTSTART_CHARTS: `${top}/tests/cloud/charts`,
+			...KEYS,
+		}),
+		...options.env,
+	};
+}
+
+/**
+ * options: port, cloud (the simulated one), aws (the real one), speed, cloudArgs,
+ * build, env, poller (false: none), pgEnv, hosts, rate, burst.
+ */
 export async function up(dir, options = {})
 {
-	const s = {dir: path.resolve(dir), pids: {}, env: {...options.env}};
+	const s = {dir: path.resolve(dir), pids: {}, services: {}};
 
+	await clearLeftovers(s.dir);
+	s.aws = Boolean(options.aws);
 	s.build = path.resolve(options.build ?? process.env.INSTANTSTART_BUILD ?? `${top}/build`);
 	s.run = `${s.dir}/run`;
 	s.pgEnv = options.pgEnv ?? {};
-	s.port = options.port ?? await freePort();
+	s.port = await freePort(options.port ?? 0).catch(e => {
+		throw new Error(`port ${options.port}: ${e.message}`);
+	});
 	s.url = `http://127.0.0.1:${s.port}`;
 	fs.mkdirSync(s.run, {recursive: true});
 	/* PostgreSQL runs as another user then. */
 	if (isRoot)
 		fs.chmodSync(s.dir, 0o755);
-	startPostgres(s);
-	s.env = {
-		INSTANTSTART_RUN_DIR: s.run,
-		INSTANTSTART_DATABASE_URL: url_of(s, 'instantstart_faces'),
-		INSTANTSTART_OWNER_DATABASE_URL: url_of(s, 'postgres'),
-		INSTANTSTART_PUBLIC_URL: s.url,
-		INSTANTSTART_REGION: 'us-west-2',
-		AWS_ACCESS_KEY_ID: 'AKIAIOSFODNN7EXAMPLE',
-		AWS_SECRET_ACCESS_KEY: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
-		...s.env,
-	};
-	if (options.cloud)
-		await startCloud(s, options);
-	startService(s, 'fcgi');
-	await waitFor('fcgi', () => fs.existsSync(`${s.run}/fcgi-slow.sock`) || !alive(s.pids.fcgi));
-	if (!alive(s.pids.fcgi))
-		throw new Error(`fcgi: ${fs.readFileSync(`${s.dir}/fcgi.log`, 'utf8').slice(-2000)}`);
-	startService(s, 'live');
-	if (options.poller !== false && fs.existsSync(`${s.build}/instantstart-poller`))
-		service(s, 'poller', `${s.build}/instantstart-poller`, [],
-			{INSTANTSTART_DATABASE_URL: url_of(s, 'instantstart_poller')});
-	await startNginx(s, options);
-	await waitFor('nginx', async () => (await fetch(`${s.url}/healthz`)).ok);
+	s.env = programEnv(s, options);
+	try {
+		if (s.private_pg)
+			startPostgres(s);
+		if (options.cloud)
+			await startCloud(s, options);
+		await startProgram(s, options);
+	} catch (e) {
+		await down(s).catch(() => {});
+		throw e;
+	}
 	s.login = /\S+\/login\?code=\S+/.exec(fs.readFileSync(`${s.dir}/fcgi.log`, 'utf8'))?.[0];
-	fs.writeFileSync(`${s.dir}/stack.json`, JSON.stringify(s, null, '\t'));
+	save(s);
 	return s;
 }
 
 export async function stop(s, name, signal = 'SIGTERM')
 {
-	const pid = s.pids[name];
+	const p = s.services[name];
 
-	if (!pid || !alive(pid))
+	if (!p)
 		return;
-	process.kill(pid, signal);
-	await waitFor(`${name} ends`, () => !alive(pid), 40000).catch(() => {
-		process.kill(pid, 'SIGKILL');
-	});
+	const workers = childrenOf(p.pid);
+
+	await end(name, p, signal);
+	/* Workers of a killed master end by themselves; nobody starts over them. */
+	await waitFor(`workers of ${name}`, () => !workers.some(w => isAlive(w)), 40000);
 	delete s.pids[name];
 }
 
 export async function down(dirOrStack)
 {
-	const s = typeof dirOrStack === 'string'
-		? JSON.parse(fs.readFileSync(path.join(dirOrStack, 'stack.json'), 'utf8')) : dirOrStack;
+	const s = typeof dirOrStack === 'string' ? load(dirOrStack) : dirOrStack;
 
 	await stop(s, 'nginx');
-	await Promise.all(['poller', 'live', 'fcgi', 'cloud'].map(name => stop(s, name)));
-	run('tests/lib/pg.sh', ['stop', `${s.dir}/pg`]);
+	await Promise.all(['poller', 'live', 'fcgi'].map(name => stop(s, name)));
+	await stop(s, 'cloud');
+	if (fs.existsSync(`${s.dir}/pg`))
+		pg(s, 'stop');
 }
+
+/* --- command line ------------------------------------------------------------------------------ */
 
 function args(argv)
 {
 	const options = {env: {}};
 
 	for (let i = 0; i < argv.length; i++) {
-		if (argv[i] === '--cloud')
-			options.cloud = true;
-		else if (argv[i] === '--port')
-			options.port = Number(argv[++i]);
+		if (argv[i] === '--cloud' || argv[i] === '--aws')
+			options[argv[i].slice(2)] = true;
+		else if (argv[i] === '--keep')
+			options.pgEnv = {PG_FSYNC: 'on'};
+		else if (argv[i] === '--port' || argv[i] === '--speed')
+			options[argv[i].slice(2)] = Number(argv[++i]);
 		else if (argv[i] === '--build')
 			options.build = argv[++i];
 		else if (argv[i] === '--env') {
@@ -271,8 +408,10 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
 		console.log(JSON.stringify({url: s.url, login: s.login, pids: s.pids, env: s.env}));
 	} else if (verb === 'down' && dir) {
 		await down(dir);
+	} else if (verb === 'restart' && dir && NAMES.includes(rest[0])) {
+		await restart(load(dir), rest[0]);
 	} else {
-		console.error('usage: stack.mjs up|down DIR [--port P] [--cloud] [--build B] [--env K=V]');
+		console.error('usage: stack.mjs up|down|restart DIR …; see the head of the file');
 		process.exit(2);
 	}
 }
