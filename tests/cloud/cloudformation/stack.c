@@ -260,7 +260,8 @@ static void begin(struct cfn_work *w, const char *id, json_t *res)
 			return;
 		cfn_resource_status(w, id, res, "CREATE_IN_PROGRESS", NULL);
 		json_put_int(res, "give_up_ms",
-			     w->now_ms + cloud_ms(w->cloud, RETRY_FOR_MS));
+			     w->now_ms + cloud_ms(w->cloud, RETRY_FOR_MS) +
+				     2 * cloud_opts(w->cloud)->list_lag_ms);
 	}
 	if (failure) {
 		resource_failed(w, id, res, failure);
@@ -275,6 +276,7 @@ static void begin(struct cfn_work *w, const char *id, json_t *res)
 			resource_failed(w, id, res, cfn_failure(&u));
 		return;
 	}
+	cfn_stamp(&u);
 	cfn_set_phase(res, "making");
 	json_put_int(res, "due_ms",
 		     w->now_ms + cloud_ms(w->cloud, type->create_s * 1000));

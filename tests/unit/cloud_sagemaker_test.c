@@ -1,0 +1,371 @@
+#include "tests/unit/cloud_lab.h"
+
+#include "tests/cloud/ec2.h"
+
+static const char trust[] =
+	"{\"Version\":\"2012-10-17\",\"Statement\":[{\"Effect\":\"Allow\",\"Principal\":{"
+	"\"Service\":\"sagemaker.amazonaws.com\"},\"Action\":\"sts:AssumeRole\"}]}";
+
+/* A stack, a subnet for nodes, a role, scripts in a bucket. */
+struct site {
+	struct lab l;
+	json_t *stack;
+	const char *subnet, *role, *bucket;
+};
+
+static void build(struct site *s, const char *bucket)
+{
+	struct lab *l = &s->l;
+	json_t *out;
+
+	lab_start(l);
+	s->stack = lab_stack(l, "demo");
+	s->bucket = bucket;
+	out = lab_call(l, "ec2", "CreateSubnet", "{s:s,s:s,s:s}", "VpcId",
+		       lab_output(s->stack, "VpcId"), "CidrBlock", "10.90.32.0/20",
+		       "AvailabilityZone", "us-west-2a");
+	s->subnet = json_str_at(out, "Subnet.SubnetId");
+	lab_wait(l, 5000);
+	lab_call(l, "ec2", "AssociateRouteTable", "{s:s,s:s}", "RouteTableId",
+		 lab_output(s->stack, "PrivateRouteTable1Id"), "SubnetId", s->subnet);
+	out = lab_call(l, "iam", "CreateRole", "{s:s,s:s}", "RoleName", "nodes",
+		       "AssumeRolePolicyDocument", trust);
+	s->role = json_str_at(out, "Role.Arn");
+	lab_call(l, "s3", "CreateBucket", "{s:s,s:{s:s}}", "Bucket", bucket,
+		 "CreateBucketConfiguration", "LocationConstraint", "us-west-2");
+	lab_call(l, "s3", "PutObject", "{s:s,s:s,s:s}", "Bucket", bucket, "Key",
+		 "lifecycle/on_create.sh", "Body", "#!/bin/bash\nexit 0\n");
+	cloud_configure(
+		l->cloud,
+		json_own(&l->arena, json_pack("{s:{s:i,s:i,s:i}}", "quota", "L-03FD2ADF",
+					      8, "L-8762A75F", 4, "L-2CE978FC", 20)));
+}
+
+static json_t *group(const struct site *s, const char *name, const char *type, int count)
+{
+	return json_pack("{s:s,s:s,s:i,s:s,s:{s:s+,s:s}}", "InstanceGroupName", name,
+			 "InstanceType", type, "InstanceCount", count, "ExecutionRole",
+			 s->role, "LifeCycleConfig", "SourceS3Uri",
+			 arena_printf((struct arena *)(uintptr_t)&s->l.arena, "s3://%s",
+				      s->bucket),
+			 "/lifecycle", "OnCreate", "on_create.sh");
+}
+
+static json_t *request(const struct site *s, json_t *one_group, bool continuous)
+{
+	json_t *in = json_pack(
+		"{s:s,s:{s:{s:s}},s:{s:[s],s:[s]},s:[o],s:s,s:[{s:s,s:s}]}",
+		"ClusterName", "pod", "Orchestrator", "Eks", "ClusterArn",
+		lab_output(s->stack, "ClusterArn"), "VpcConfig", "Subnets", s->subnet,
+		"SecurityGroupIds", lab_output(s->stack, "SecurityGroupId"),
+		"InstanceGroups", one_group, "NodeRecovery", "Automatic", "Tags", "Key",
+		"instantstart:cluster", "Value", "demo");
+
+	if (continuous)
+		json_put_str(in, "NodeProvisioningMode", "Continuous");
+	return in;
+}
+
+static bool call(struct site *s, const char *op, json_t *in)
+{
+	return cloud_invoke(s->l.cloud, &s->l.arena, "sagemaker", op,
+			    json_own(&s->l.arena, in), NULL, NULL, &s->l.code,
+			    &s->l.message);
+}
+
+static json_t *describe(struct site *s)
+{
+	return lab_call(&s->l, "sagemaker", "DescribeCluster", "{s:s}", "ClusterName",
+			"pod");
+}
+
+static json_t *nodes(struct site *s)
+{
+	return json_object_get(lab_call(&s->l, "sagemaker", "ListClusterNodes",
+					"{s:s,s:b}", "ClusterName", "pod",
+					"IncludeNodeLogicalIds", 1),
+			       "ClusterNodeSummaries");
+}
+
+static void until_count(struct site *s, const char *group_name, int64_t want, int minutes)
+{
+	int64_t seen = -1;
+
+	for (int i = 0; i < minutes * 12 && seen != want; i++) {
+		seen = json_int_or(json_find(json_at(describe(s), "InstanceGroups"),
+					     "InstanceGroupName", group_name),
+				   "CurrentCount", -1);
+		if (seen != want)
+			lab_wait(&s->l, 5000);
+	}
+	cr_assert(seen == want, "group %s has %lld nodes, not %lld", group_name,
+		  (long long)seen, (long long)want);
+}
+
+static const char *ready_of(struct site *s, const json_t *node)
+{
+	const json_t *obj =
+		cloud_kube_get(s->l.cloud, "demo", "v1", "nodes", NULL,
+			       arena_printf(&s->l.arena, "hyperpod-%s",
+					    json_str_or(node, "InstanceId", "")));
+
+	return json_str_or(json_find(json_at(obj, "status.conditions"), "type", "Ready"),
+			   "status", "absent");
+}
+
+static const char *label_of(struct site *s, const json_t *node, const char *key)
+{
+	const json_t *obj =
+		cloud_kube_get(s->l.cloud, "demo", "v1", "nodes", NULL,
+			       arena_printf(&s->l.arena, "hyperpod-%s",
+					    json_str_or(node, "InstanceId", "")));
+
+	return json_string_value(json_object_get(json_at(obj, "metadata.labels"), key));
+}
+
+static json_t *newest_error(struct site *s)
+{
+	json_t *list = json_object_get(lab_call(&s->l, "sagemaker", "ListClusterEvents",
+						"{s:s}", "ClusterName", "pod"),
+				       "Events");
+
+	return json_find(list, "EventLevel", "Error");
+}
+
+Test(sagemaker, a_cluster_grows_changes_and_goes)
+{
+	struct site s;
+	json_t *list, *out;
+	const char *first, *gone;
+	size_t enis;
+
+	build(&s, "sagemaker-demo");
+	enis = lab_rows(&s.l, "ec2.interface");
+	lab_call(&s.l, "eks", "CreateAddon", "{s:s,s:s}", "clusterName", "demo",
+		 "addonName", "coredns");
+	cr_assert(call(&s, "CreateCluster",
+		       request(&s, group(&s, "workers", "ml.m6i.xlarge", 2), true)),
+		  "%s", s.l.message);
+	cr_expect_not(call(&s, "CreateCluster",
+			   request(&s, group(&s, "workers", "ml.m6i.xlarge", 2), true)));
+	cr_expect_str_eq(s.l.code, "ResourceInUse");
+	cr_expect_not(
+		call(&s, "DeleteCluster", json_pack("{s:s}", "ClusterName", "pod")));
+	cr_expect_str_eq(s.l.code, "ConflictException");
+
+	/* InService says nothing about nodes. */
+	out = lab_until(&s.l, "sagemaker", "DescribeCluster",
+			json_pack("{s:s}", "ClusterName", "pod"), "ClusterStatus",
+			"InService", 10);
+	cr_expect(json_int_or(out, "InstanceGroups.0.CurrentCount", -1) == 0);
+	cr_expect(json_int_or(out, "InstanceGroups.0.TargetCount", -1) == 2);
+	until_count(&s, "workers", 2, 20);
+	lab_wait(&s.l, 60000);
+	list = nodes(&s);
+	cr_expect(json_array_size(list) == 2);
+	first = json_str_at(json_array_get(list, 0), "InstanceId");
+	cr_expect(str_starts(first, "i-"));
+	cr_expect_str_eq(ready_of(&s, json_array_get(list, 0)), "True");
+	cr_expect_str_eq(label_of(&s, json_array_get(list, 0),
+				  "sagemaker.amazonaws.com/instance-group-name"),
+			 "workers");
+	cr_expect_str_eq(
+		label_of(&s, json_array_get(list, 0), "node.kubernetes.io/instance-type"),
+		"ml.m6i.xlarge");
+	cr_expect(lab_rows(&s.l, "ec2.interface") == enis + 2);
+
+	/* CoreDNS heals by itself. */
+	lab_until(&s.l, "eks", "DescribeAddon",
+		  json_pack("{s:s,s:s}", "clusterName", "demo", "addonName", "coredns"),
+		  "addon.status", "ACTIVE", 5);
+
+	/* The same token adds once. */
+	for (int i = 0; i < 2; i++)
+		cr_assert(call(&s, "BatchAddClusterNodes",
+			       json_pack("{s:s,s:[{s:s,s:i}],s:s}", "ClusterName", "pod",
+					 "NodesToAdd", "InstanceGroupName", "workers",
+					 "IncrementTargetCountBy", 1, "ClientToken",
+					 "add-1")),
+			  "%s", s.l.message);
+	until_count(&s, "workers", 3, 20);
+
+	/* A group that is not mentioned stays; what a mentioned one leaves out goes. */
+	out = json_own(&s.l.arena, group(&s, "big", "ml.m6i.xlarge", 1));
+	json_object_set_new(out, "KubernetesConfig",
+			    json_pack("{s:{s:s}}", "Labels", "a", "b"));
+	cr_assert(call(&s, "UpdateCluster",
+		       json_pack("{s:s,s:[O]}", "ClusterName", "pod", "InstanceGroups",
+				 out)),
+		  "%s", s.l.message);
+	until_count(&s, "big", 1, 20);
+	until_count(&s, "workers", 3, 1);
+	cr_assert(call(&s, "UpdateCluster",
+		       json_pack("{s:s,s:[o]}", "ClusterName", "pod", "InstanceGroups",
+				 group(&s, "big", "ml.m6i.xlarge", 1))));
+	out = json_find(json_at(describe(&s), "InstanceGroups"), "InstanceGroupName",
+			"big");
+	cr_expect_null(json_object_get(out, "KubernetesConfig"));
+
+	/* Chosen victims lower the target; unknown ones fail alone. */
+	out = lab_call(&s.l, "sagemaker", "BatchDeleteClusterNodes", "{s:s,s:[s,s]}",
+		       "ClusterName", "pod", "NodeIds", first, "i-0123456789abcdef0");
+	cr_expect_str_eq(json_str_at(out, "Successful.0"), first);
+	cr_expect_str_eq(json_str_at(out, "Failed.0.Code"), "NodeIdNotFound");
+	until_count(&s, "workers", 2, 5);
+
+	/* Replaced: another instance, the same logical id. */
+	list = nodes(&s);
+	gone = json_str_at(json_find(list, "InstanceGroupName", "big"), "InstanceId");
+	first = json_str_at(json_find(list, "InstanceGroupName", "big"), "NodeLogicalId");
+	lab_call(&s.l, "sagemaker", "BatchReplaceClusterNodes", "{s:s,s:[s]}",
+		 "ClusterName", "pod", "NodeIds", gone);
+	lab_wait(&s.l, 5000);
+	until_count(&s, "big", 1, 25);
+	out = lab_call(&s.l, "sagemaker", "DescribeClusterNode", "{s:s,s:s}",
+		       "ClusterName", "pod", "NodeLogicalId", first);
+	cr_expect_str_neq(json_str_at(out, "NodeDetails.InstanceId"), gone);
+
+	cr_assert(call(&s, "DeleteCluster", json_pack("{s:s}", "ClusterName", "pod")));
+	lab_until(&s.l, "sagemaker", "DescribeCluster",
+		  json_pack("{s:s}", "ClusterName", "pod"), "", "ResourceNotFound", 20);
+	cr_expect(lab_rows(&s.l, "sagemaker.node") == 0);
+	cr_expect(lab_rows(&s.l, "ec2.interface") == enis);
+	lab_stop(&s.l);
+}
+
+Test(sagemaker, refusals)
+{
+	struct site s;
+	json_t *in;
+
+	build(&s, "sagemaker-demo");
+	cr_expect_not(call(&s, "CreateCluster",
+			   request(&s, group(&s, "gpu", "ml.p5.48xlarge", 5), true)));
+	cr_expect_str_eq(s.l.code, "ResourceLimitExceeded");
+	cr_expect(
+		lab_has(s.l.message, "'ml.p5.48xlarge for cluster usage' is 4 Instances"),
+		"%s", s.l.message);
+
+	in = request(&s, group(&s, "w", "ml.m6i.xlarge", 1), true);
+	json_put_str(in, "InstanceGroups.0.ExecutionRole",
+		     "arn:aws:iam::111122223333:role/nobody");
+	cr_expect_not(call(&s, "CreateCluster", in));
+	cr_expect_str_eq(s.l.code, "ValidationException");
+	cr_expect(lab_has(s.l.message, "cannot assume the execution role"), "%s",
+		  s.l.message);
+
+	in = request(&s, group(&s, "w", "ml.m6i.xlarge", 1), true);
+	json_drop(json_at(in, "InstanceGroups.0"), "LifeCycleConfig");
+	cr_expect_not(call(&s, "CreateCluster", in));
+	cr_expect(lab_has(s.l.message, "LifeCycleConfig"), "%s", s.l.message);
+
+	in = request(&s, group(&s, "w", "ml.m6i.xlarge", 1), true);
+	json_put_str(in, "Orchestrator.Eks.ClusterArn",
+		     "arn:aws:eks:us-west-2:111122223333:cluster/none");
+	cr_expect_not(call(&s, "CreateCluster", in));
+	cr_expect(lab_has(s.l.message, "does not exist"), "%s", s.l.message);
+
+	in = request(&s, group(&s, "w", "ml.m6i.xlarge", 1), false);
+	json_object_set_new(json_at(in, "InstanceGroups.0"), "CapacityRequirements",
+			    json_pack("{s:{}}", "Spot"));
+	cr_expect_not(call(&s, "CreateCluster", in));
+	cr_expect(lab_has(s.l.message, "Continuous"), "%s", s.l.message);
+
+	/* The EKS cluster cannot go while its network is held, nor its role be used. */
+	cr_expect(lab_rows(&s.l, "sagemaker.cluster") == 0);
+	lab_stop(&s.l);
+}
+
+Test(sagemaker, continuous_keeps_trying_classic_rolls_back)
+{
+	struct site s;
+	json_t *out, *event;
+
+	build(&s, "sagemaker-demo");
+	cloud_configure(s.l.cloud, json_own(&s.l.arena, json_pack("{s:{s:i}}", "capacity",
+								  "ml.m6i.xlarge", 1)));
+	cr_assert(call(&s, "CreateCluster",
+		       request(&s, group(&s, "workers", "ml.m6i.xlarge", 2), true)));
+	until_count(&s, "workers", 1, 20);
+	lab_wait(&s.l, 600000);
+	out = describe(&s);
+	cr_expect_str_eq(json_str_at(out, "ClusterStatus"), "InService");
+	cr_expect(json_int_or(out, "InstanceGroups.0.CurrentCount", -1) == 1);
+	cr_expect(json_int_or(out, "InstanceGroups.0.ActiveOperations.Scaling", 0) == 1);
+	event = newest_error(&s);
+	out = lab_call(&s.l, "sagemaker", "DescribeClusterEvent", "{s:s,s:s}",
+		       "ClusterName", "pod", "EventId", json_str_at(event, "EventId"));
+	cr_expect(lab_has(json_str_or(out,
+				      "EventDetails.EventDetails.EventMetadata.Instance."
+				      "FailureMessage",
+				      ""),
+			  "We currently do not have sufficient capacity to launch new "
+			  "ml.m6i.xlarge instances"));
+	/* Capacity comes back: it goes on by itself. */
+	cloud_configure(s.l.cloud, json_own(&s.l.arena, json_pack("{s:n}", "capacity")));
+	until_count(&s, "workers", 2, 20);
+	cr_assert(call(&s, "DeleteCluster", json_pack("{s:s}", "ClusterName", "pod")));
+	lab_until(&s.l, "sagemaker", "DescribeCluster",
+		  json_pack("{s:s}", "ClusterName", "pod"), "", "ResourceNotFound", 20);
+
+	cloud_configure(s.l.cloud, json_own(&s.l.arena, json_pack("{s:{s:i}}", "capacity",
+								  "ml.m6i.xlarge", 1)));
+	cr_assert(call(&s, "CreateCluster",
+		       request(&s, group(&s, "workers", "ml.m6i.xlarge", 2), false)));
+	out = lab_until(&s.l, "sagemaker", "DescribeCluster",
+			json_pack("{s:s}", "ClusterName", "pod"), "ClusterStatus",
+			"Failed", 30);
+	cr_expect(lab_has(json_str_at(out, "FailureMessage"), "sufficient capacity"));
+	cr_expect_not(
+		call(&s, "ListClusterEvents", json_pack("{s:s}", "ClusterName", "pod")));
+	lab_stop(&s.l);
+}
+
+Test(sagemaker, nodes_that_fail_before_they_join)
+{
+	struct site s;
+	json_t *out, *node;
+	const char *id;
+
+	build(&s, "sagemaker-demo");
+	cloud_configure(
+		s.l.cloud,
+		json_own(&s.l.arena, json_pack("{s:s}", "lifecycle_script", "fail")));
+	cr_assert(call(&s, "CreateCluster",
+		       request(&s, group(&s, "workers", "ml.m6i.xlarge", 1), true)));
+	lab_wait(&s.l, 8 * 60000);
+	node = json_array_get(nodes(&s), 0);
+	id = json_str_at(node, "InstanceId");
+	cr_expect_str_eq(json_str_at(node, "InstanceStatus.Status"), "Failure");
+	cr_expect(lab_has(json_str_or(node, "InstanceStatus.Message", ""),
+			  "Lifecycle scripts did not run successfully."));
+	cr_expect_str_eq(ready_of(&s, node), "absent");
+	out = describe(&s);
+	id = arena_printf(&s.l.arena, "LifecycleConfig/workers/%s", id);
+	out = lab_call(&s.l, "logs", "GetLogEvents", "{s:s,s:s}", "logGroupName",
+		       arena_printf(&s.l.arena, "/aws/sagemaker/Clusters/pod/%s",
+				    strrchr(json_str_at(out, "ClusterArn"), '/') + 1),
+		       "logStreamName", id);
+	cr_expect(json_len_at(out, "events") >= 2);
+
+	/* Mended: the node is made anew, under another id. */
+	cloud_configure(s.l.cloud,
+			json_own(&s.l.arena, json_pack("{s:n}", "lifecycle_script")));
+	until_count(&s, "workers", 1, 25);
+
+	/* EFA needs the group open to itself in both directions; then no log exists. */
+	lab_call(&s.l, "ec2", "RevokeSecurityGroupEgress", "{s:s,s:[{s:s,s:[{s:s}]}]}",
+		 "GroupId", lab_output(s.stack, "SecurityGroupId"), "IpPermissions",
+		 "IpProtocol", "-1", "UserIdGroupPairs", "GroupId",
+		 lab_output(s.stack, "SecurityGroupId"));
+	cr_assert(call(&s, "UpdateCluster",
+		       json_pack("{s:s,s:[o]}", "ClusterName", "pod", "InstanceGroups",
+				 group(&s, "gpu", "ml.p5.48xlarge", 1))),
+		  "%s", s.l.message);
+	lab_wait(&s.l, 8 * 60000);
+	node = json_find(nodes(&s), "InstanceGroupName", "gpu");
+	cr_expect(lab_has(json_str_or(node, "InstanceStatus.Message", ""),
+			  "EFA health checks did not run successfully."),
+		  "%s", json_str_or(node, "InstanceStatus.Message", "no message"));
+	lab_stop(&s.l);
+}
