@@ -1,10 +1,17 @@
 /*
  * credentials.h - the standard AWS credential chain.
  *
- * Environment, shared config and credentials files (AWS_PROFILE, static keys,
- * role_arn with source_profile), web identity, container endpoint and EKS Pod
- * Identity, IMDSv2. Cached, refreshed five minutes before expiry; when a
- * refresh fails while the old keys are still valid, they are used on.
+ * AWS_PROFILE if set, and then nothing else; else environment, shared config
+ * and credentials files (static keys, role_arn with source_profile or
+ * credential_source, web identity), web identity by environment, container
+ * endpoint and EKS Pod Identity, IMDSv2. The first that is configured decides:
+ * when it fails, no other account's keys are taken. credential_process, SSO and
+ * one-time passwords are not supported, and said so.
+ *
+ * Cached, refreshed five minutes before expiry; when a refresh fails while the
+ * old keys are still valid, they are used on; the instance's also afterwards,
+ * for it is the called service that decides (static stability). Blocking: a
+ * refresh may take some seconds.
  *
  * https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html
  */

@@ -6,6 +6,9 @@
  * journalled, so the callback that runs just before each sending refuses the
  * second one. The same callback tells NOT_SENT from AMBIGUOUS: until it ran,
  * no byte of the request has left.
+ *
+ * CURLOPT_NOSIGNAL is not set: without it libcurl keeps SIGPIPE away, and its
+ * threaded resolver needs no SIGALRM.
  */
 #include <curl/curl.h>
 #include <stdio.h>
@@ -193,7 +196,6 @@ static void set_options(struct net_curl *nc, struct exchange *x,
 	curl_easy_setopt(easy, CURLOPT_URL, req->url);
 	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
-	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(easy, CURLOPT_USERAGENT, "instantstart/" INSTANTSTART_VERSION);
 	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)req->timeout_ms);
