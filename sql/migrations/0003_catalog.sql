@@ -53,20 +53,23 @@ create table read_cache (
 );
 
 create function cache_put(p_key text, p_value jsonb) returns void
-language sql security definer set search_path = instantstart, pg_temp as $$
+language plpgsql security definer set search_path = instantstart, pg_temp as $$
+begin
 	insert into read_cache values (p_key, p_value, j_now())
 	on conflict (key) do update set value = excluded.value, fetched_at = excluded.fetched_at
-		where read_cache.fetched_at <= excluded.fetched_at
-$$;
+		where read_cache.fetched_at <= excluded.fetched_at;
+end $$;
 
 create function cache_drop(p_prefix text) returns void
-language sql security definer set search_path = instantstart, pg_temp as $$
-	delete from read_cache where starts_with(key, p_prefix)
-$$;
+language plpgsql security definer set search_path = instantstart, pg_temp as $$
+begin
+	delete from read_cache where starts_with(key, p_prefix);
+end $$;
 
 -- Merges what is known of a cluster: members of p that are null stay as they are.
 create function cluster_put(p_name text, p jsonb) returns void
-language sql security definer set search_path = instantstart, pg_temp as $$
+language plpgsql security definer set search_path = instantstart, pg_temp as $$
+begin
 	insert into cluster as c (name, eks_name, hyperpod_name, origin, account, region,
 		endpoint, ca, facts, created_at, updated_at)
 	values (p_name, p->>'eks_name', p->>'hyperpod_name', coalesce(p->>'origin', 'created'),
@@ -82,15 +85,16 @@ language sql security definer set search_path = instantstart, pg_temp as $$
 		endpoint = coalesce(excluded.endpoint, c.endpoint),
 		ca = coalesce(excluded.ca, c.ca),
 		facts = c.facts || jsonb_strip_nulls(excluded.facts),
-		updated_at = excluded.updated_at
-$$;
+		updated_at = excluded.updated_at;
+end $$;
 
 -- Forgets a cluster and all our rows about it; the cloud is not touched.
 create function cluster_drop(p_name text) returns void
-language sql security definer set search_path = instantstart, pg_temp as $$
+language plpgsql security definer set search_path = instantstart, pg_temp as $$
+begin
 	delete from catalog where cluster = p_name;
 	delete from cluster where name = p_name;
-$$;
+end $$;
 
 -- Writes one catalog row. A row without desired and observed is removed.
 create function catalog_put(p_kind text, p_cluster text, p_name text, p_desired jsonb,
@@ -128,13 +132,15 @@ end $$;
 
 -- All of a type (a LIKE pattern) went with the thing that held them.
 create function resource_gone(p_cluster text, p_type text) returns void
-language sql security definer set search_path = instantstart, pg_temp as $$
+language plpgsql security definer set search_path = instantstart, pg_temp as $$
+begin
 	update resource set state = 'gone', gone_at = j_now()
-	where cluster = p_cluster and type like p_type and state <> 'gone'
-$$;
+	where cluster = p_cluster and type like p_type and state <> 'gone';
+end $$;
 
 create function resource_put(p_cluster text, p_op text, p jsonb) returns void
-language sql security definer set search_path = instantstart, pg_temp as $$
+language plpgsql security definer set search_path = instantstart, pg_temp as $$
+begin
 	insert into resource as r (cluster, type, id, arn, op_id, state, data, made_at, gone_at)
 	values (p_cluster, p->>'type', p->>'id', p->>'arn', p_op, p->>'state',
 		coalesce(j_some(p->'data'), '{}'), j_now(),
@@ -149,5 +155,5 @@ language sql security definer set search_path = instantstart, pg_temp as $$
 		seq = case when r.state = 'gone' and excluded.state <> 'gone'
 			then excluded.seq else r.seq end,
 		made_at = case when r.state = 'gone' and excluded.state <> 'gone'
-			then excluded.made_at else r.made_at end
-$$;
+			then excluded.made_at else r.made_at end;
+end $$;

@@ -12,16 +12,18 @@ language sql as $$
 $$;
 
 create function order_audit(p jsonb, p_verb text, p_outcome text) returns void
-language sql as $$
-	select audit_add(p->>'principal', p->>'face', coalesce(p->>'capability', p_verb || '_operation'),
-		p->>'op', p->>'op', p_outcome, null, null, j_some(p->'args'), p->>'request_id')
-$$;
+language plpgsql as $$
+begin
+	perform audit_add(p->>'principal', p->>'face', coalesce(p->>'capability', p_verb || '_operation'),
+		p->>'op', p->>'op', p_outcome, null, null, j_some(p->'args'), p->>'request_id');
+end $$;
 
 create function order_refuse_state(o operation, p_wanted text) returns void
-language sql as $$
-	select j_refuse('IS410', format('Operation %s is %s.', o.id, op_status(o)),
-		jsonb_build_object('seen', op_status(o), 'expected', p_wanted))
-$$;
+language plpgsql as $$
+begin
+	perform j_refuse('IS410', format('Operation %s is %s.', o.id, op_status(o)),
+		jsonb_build_object('seen', op_status(o), 'expected', p_wanted));
+end $$;
 
 -- Asks one operation to stop, its live stage first. Its ancestors are locked.
 create function op_cancel_tree(p_op text, p_undo boolean, p_now timestamptz) returns void

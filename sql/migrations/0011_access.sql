@@ -49,19 +49,21 @@ create table selection (
 );
 
 create function principal_put(p_id text, p_name text, p_role text) returns void
-language sql security definer set search_path = instantstart, pg_temp as $$
+language plpgsql security definer set search_path = instantstart, pg_temp as $$
+begin
 	insert into principal values (p_id, p_name, p_role, j_now())
 	on conflict (id) do update set name = excluded.name, role = excluded.role
-		where (principal.name, principal.role) <> (excluded.name, excluded.role)
-$$;
+		where (principal.name, principal.role) <> (excluded.name, excluded.role);
+end $$;
 
 create function token_create(p_id text, p_principal text, p_name text, p_hash text,
 	p_role text, p_ttl_s bigint, p_by text) returns void
-language sql security definer set search_path = instantstart, pg_temp as $$
+language plpgsql security definer set search_path = instantstart, pg_temp as $$
+begin
 	insert into token (id, principal, name, hash, role, created_by, created_at, expires_at)
 	values (p_id, p_principal, p_name, p_hash, p_role, p_by, j_now(),
-		j_after(j_now(), p_ttl_s * 1000))
-$$;
+		j_after(j_now(), p_ttl_s * 1000));
+end $$;
 
 -- IS404 when there is no such token that is not revoked.
 create function token_revoke(p_id text) returns void
@@ -97,15 +99,17 @@ begin
 end $$;
 
 create function session_create(p_hash text, p_principal text, p_role text, p_ttl_s bigint)
-returns void language sql security definer set search_path = instantstart, pg_temp as $$
+returns void language plpgsql security definer set search_path = instantstart, pg_temp as $$
+begin
 	insert into session values (p_hash, p_principal, p_role, j_now(),
-		j_after(j_now(), p_ttl_s * 1000), j_now())
-$$;
+		j_after(j_now(), p_ttl_s * 1000), j_now());
+end $$;
 
 create function session_end(p_hash text) returns void
-language sql security definer set search_path = instantstart, pg_temp as $$
-	delete from session where hash = p_hash
-$$;
+language plpgsql security definer set search_path = instantstart, pg_temp as $$
+begin
+	delete from session where hash = p_hash;
+end $$;
 
 create function session_check(p_hash text, out principal text, out name text, out role text)
 returns setof record
@@ -127,10 +131,11 @@ begin
 end $$;
 
 create function login_link_create(p_hash text, p_principal text, p_role text, p_ttl_s bigint)
-returns void language sql security definer set search_path = instantstart, pg_temp as $$
+returns void language plpgsql security definer set search_path = instantstart, pg_temp as $$
+begin
 	insert into login_link values (p_hash, p_principal, p_role, j_now(),
-		j_after(j_now(), p_ttl_s * 1000), null)
-$$;
+		j_after(j_now(), p_ttl_s * 1000), null);
+end $$;
 
 -- Whose link it was; no row when unknown, expired or used. Two at once: one wins.
 create function login_link_use(p_hash text)
