@@ -194,6 +194,11 @@ static bool run(struct cloud_call *call, const struct model_op *op,
 		problems_to_fault(call, op, &problems);
 		return false;
 	}
+	/* EC2's rehearsal: success is this error. */
+	if (op->protocol == PROTO_EC2 && json_bool_or(call->in, "DryRun", false))
+		return cloud_fault(
+			call, "DryRunOperation",
+			"Request would have succeeded, but DryRun flag is set.");
 	if (!handler->handle(call, ret_out)) {
 		if (!call->fault_code)
 			cloud_fault(call, "InternalFailure",

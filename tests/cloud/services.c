@@ -3,13 +3,18 @@
 const struct cloud_service *const cloud_services[] = {
 	&cloud_sts,
 	&cloud_iam,
+	&cloud_ec2,
+	&cloud_s3,
+	&cloud_service_quotas,
+	&cloud_logs,
 #if !defined(CLOUD_CORE_ONLY) && __has_include("tests/cloud/eks/eks.c")
 	&cloud_eks,
 #endif
 #if !defined(CLOUD_CORE_ONLY) && __has_include("tests/cloud/sagemaker/sagemaker.c")
 	&cloud_sagemaker,
 #endif
-#if !defined(CLOUD_CORE_ONLY) && __has_include("tests/cloud/cloudformation/cloudformation.c")
+#if !defined(CLOUD_CORE_ONLY) &&                                                         \
+	__has_include("tests/cloud/cloudformation/cloudformation.c")
 	/* Stacks see what their resources have become in the same moment. */
 	&cloud_cloudformation,
 #endif

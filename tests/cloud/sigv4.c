@@ -381,9 +381,11 @@ static const char *find_key(struct cloud *c, const struct wire *w,
 
 static bool scope_is_ours(struct cloud *c, const struct wire *w)
 {
-	if (streq(w->scope_service, "iam"))
-		return streq(w->scope_region, "us-east-1");
-	if (streq(w->scope_service, "sts") && streq(w->scope_region, "us-east-1"))
+	bool global = streq(w->scope_service, "iam") || streq(w->scope_service, "sts");
+
+	/* Official clients sign IAM for their own region when the endpoint is
+	 * overridden, and for us-east-1 when it is not. */
+	if (global && streq(w->scope_region, "us-east-1"))
 		return true;
 	return streq(w->scope_region, c->o.region);
 }
