@@ -135,7 +135,7 @@ static const char *refusal(const struct batch *b, const json_t *node)
 	if (sm_node_phase(node, "leaving") || sm_node_phase(node, "replacing"))
 		return b->busy;
 	if (b->act != remove_and_lower && !sm_node_phase(node, "running") &&
-	    !sm_node_phase(node, "failed"))
+	    !sm_node_phase(node, "joining") && !sm_node_phase(node, "failed"))
 		return sm_node_phase(node, "rebooting") ? b->busy : b->wrong;
 	return NULL;
 }

@@ -3,6 +3,7 @@
 
 #include "tests/cloud/ec2.h"
 #include "tests/cloud/iam.h"
+#include "tests/cloud/s3.h"
 #include "tests/cloud/sagemaker/sagemaker.h"
 
 static const char scripts_failed[] =
@@ -56,23 +57,22 @@ static bool may_read(struct sm_work *w, const char *role_arn, const char *bucket
 	return json_len_at(out, "PolicyNames") > 0;
 }
 
-static bool script_is_there(struct sm_work *w, const json_t *group)
+const char *sm_boot_script(struct sm_work *w, const json_t *group, const char **ret_text)
 {
 	const char *uri = json_str_or(group, "LifeCycleConfig.SourceS3Uri", "");
-	const char *bucket = str_starts(uri, "s3://") ? uri + 5 : "";
-	size_t n = strcspn(bucket, "/");
-	const char *prefix = bucket[n] ? bucket + n + 1 : "";
-	size_t len = strlen(prefix);
-	const char *key = arena_printf(
-		w->arena, "%s%s%s", prefix, len > 0 && prefix[len - 1] != '/' ? "/" : "",
-		json_str_or(group, "LifeCycleConfig.OnCreate", ""));
-	const char *name = arena_strndup(w->arena, bucket, n);
-	const char *code, *message;
+	const char *bucket = "", *prefix = "", *key;
+	size_t n;
 
-	return may_read(w, json_str_or(group, "ExecutionRole", ""), name) &&
-	       cloud_invoke(w->cloud, w->arena, "s3", "HeadObject",
-			    json_packf(w->arena, "{s:s,s:s}", "Bucket", name, "Key", key),
-			    NULL, NULL, &code, &message);
+	*ret_text = NULL;
+	if (!s3_parse_uri(w->arena, uri, &bucket, &prefix))
+		return uri;
+	n = strlen(prefix);
+	key = arena_printf(w->arena, "%s%s%s", prefix,
+			   n > 0 && prefix[n - 1] != '/' ? "/" : "",
+			   json_str_or(group, "LifeCycleConfig.OnCreate", ""));
+	if (may_read(w, json_str_or(group, "ExecutionRole", ""), bucket))
+		*ret_text = s3_object_text(w->cloud, bucket, key);
+	return arena_printf(w->arena, "s3://%s/%s", bucket, key);
 }
 
 const char *sm_boot_failure(struct sm_work *w, const json_t *group, const json_t *node,
@@ -83,6 +83,8 @@ const char *sm_boot_failure(struct sm_work *w, const json_t *group, const json_t
 	const char *setting =
 		json_str_or(cloud_settings(w->cloud), "lifecycle_script", "ok");
 
+	const char *text;
+
 	*ret_scripts_ran = false;
 	/* Checked before any script runs: then no log stream will ever exist. */
 	if (type && type->efas > 0 && !efa_may_talk(w, sm_group_vpc(w->cluster, group)))
@@ -90,7 +92,9 @@ const char *sm_boot_failure(struct sm_work *w, const json_t *group, const json_t
 	if (!ec2_way_out(w->cloud, json_str_or(node, "_subnet", "")))
 		return network_failed;
 	*ret_scripts_ran = true;
-	if (streq(setting, "fail") || !script_is_there(w, group))
+	sm_boot_script(w, group, &text);
+	/* Windows' line ends make the kernel look for "bash\r". */
+	if (streq(setting, "fail") || !text || strstr(text, "\r\n"))
 		return scripts_failed;
 	return NULL;
 }

@@ -399,10 +399,13 @@ static void advance_cluster(struct sm_work *w)
 				      arena_printf(w->arena, "Cluster %s is InService.",
 						   w->name));
 		}
-	} else if (streq(status, "RollingBack") && count_nodes(w, NULL) == 0) {
-		sm_set_status(w, "Failed", NULL);
-	} else if (streq(status, "RollingBack") && groups_done(w)) {
-		sm_set_status(w, "InService", NULL);
+	} else if (streq(status, "RollingBack")) {
+		if (json_bool_or(w->cluster, "_stillborn", false)) {
+			if (count_nodes(w, NULL) == 0)
+				sm_set_status(w, "Failed", NULL);
+		} else if (groups_done(w)) {
+			sm_set_status(w, "InService", NULL);
+		}
 	} else if (streq(status, "Deleting") && due && count_nodes(w, NULL) == 0) {
 		forget(w);
 		return;

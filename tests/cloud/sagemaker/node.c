@@ -131,6 +131,7 @@ static void classic_failure(struct sm_work *w, const char *why)
 	if (!creating && !streq(json_str_at(w->cluster, "ClusterStatus"), "Updating"))
 		return;
 	sm_set_status(w, "RollingBack", why);
+	json_put_bool(w->cluster, "_stillborn", creating);
 	json_array_foreach(json_object_get(w->cluster, "InstanceGroups"), i, group)
 		json_put_int(group, "TargetCount",
 			     creating ? 0 : json_int_or(group, "CurrentCount", 0));
@@ -207,7 +208,7 @@ static void booted(struct sm_work *w, json_t *node)
 	const char *why = sm_boot_failure(w, group, node, &scripts_ran);
 
 	if (scripts_ran)
-		sm_boot_log(w, node, why);
+		sm_boot_log(w, group, node, why != NULL);
 	if (why) {
 		boot_failed(w, node, why, scripts_ran);
 		return;

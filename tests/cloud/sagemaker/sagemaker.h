@@ -50,7 +50,7 @@ void sm_clusters_advance(struct cloud *c, int64_t now_ms);
 
 /* check.c: what CreateCluster and UpdateCluster refuse. */
 bool sm_check_cluster(struct cloud_call *c);
-bool sm_check_groups(struct cloud_call *c, const json_t *cluster_in, bool continuous);
+bool sm_check_groups(struct cloud_call *c, const json_t *groups, bool continuous);
 
 /* limit.c: quotas and capacity. */
 bool sm_check_quota(struct cloud_call *c, const char *type, bool spot, int64_t more);
@@ -80,7 +80,10 @@ bool sm_is_counted(const json_t *node);
 /* boot.c: what happens before a node may join. NULL: fine. */
 const char *sm_boot_failure(struct sm_work *w, const json_t *group, const json_t *node,
 			    bool *ret_scripts_ran);
-void sm_boot_log(struct sm_work *w, const json_t *node, const char *failure);
+/* The script's URI; its text is NULL when the node cannot read it. */
+const char *sm_boot_script(struct sm_work *w, const json_t *group, const char **ret_text);
+/* log.c */
+void sm_boot_log(struct sm_work *w, const json_t *group, const json_t *node, bool failed);
 /* The network interfaces in the user's VPC. false: *ret_why. */
 bool sm_boot_interface(struct sm_work *w, const json_t *group, json_t *node,
 		       const char **ret_why);
