@@ -123,7 +123,7 @@ static bool more(void *ctx, struct arena *a, const char **ret_p, size_t *ret_n)
 		put_line(&k, a, l, status, l->next, &b);
 	*ret_p = buf_cstr(&b);
 	*ret_n = b.len;
-	return json_at(status, "state.running") != NULL;
+	return json_at(status, "state.running") != NULL || b.len > 0;
 }
 
 static void more_end(void *ctx)

@@ -14,6 +14,7 @@ struct watch {
 	const char *resource, *ns, *api;
 	struct ks_selector sel;
 	bool table, metadata, bookmarks, initial_end;
+	bool done; /* the last piece is out */
 	int64_t rv, until_ms, bookmark_ms;
 	json_t *initial; /* to be sent first; NULL */
 };
@@ -119,9 +120,10 @@ static bool more(void *ctx, struct arena *a, const char **ret_p, size_t *ret_n)
 	struct watch *w = ctx;
 	struct ks k;
 	struct buf b;
-	bool open = true;
 
 	*ret_n = 0;
+	if (w->done)
+		return false;
 	/* Time passes for who only watches, too. */
 	cloud_advance(w->cloud);
 	if (!ks_by_name(w->cloud, w->cluster, &k) ||
@@ -132,17 +134,18 @@ static bool more(void *ctx, struct arena *a, const char **ret_p, size_t *ret_n)
 		put_initial(w, &k, a, &b);
 	if (w->rv < ks_history_floor(&k)) {
 		put_expired(a, &b);
-		open = false;
+		w->done = true;
 	} else {
 		put_changes(w, &k, a, &b);
 	}
-	if (open && w->bookmarks && k.now_ms >= w->bookmark_ms) {
+	if (!w->done && w->bookmarks && k.now_ms >= w->bookmark_ms) {
 		put_bookmark(w, &k, a, &b, false);
 		w->bookmark_ms = k.now_ms + BOOKMARK_MS;
 	}
 	*ret_p = buf_cstr(&b);
 	*ret_n = b.len;
-	return open && k.now_ms < w->until_ms;
+	w->done |= k.now_ms >= w->until_ms;
+	return !w->done || b.len > 0;
 }
 
 static void more_end(void *ctx)
