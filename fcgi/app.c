@@ -100,7 +100,8 @@ static void serve_metrics(struct visit *v)
 	struct err e = {0};
 	struct buf out;
 
-	if (!from_loopback(&v->req) && !auth_caller(v->app->db, &v->req, &v->who, &e)) {
+	if (!from_loopback(&v->req) &&
+	    !auth_caller(v->app->sessions, v->app->db, &v->req, &v->who, &e)) {
 		refuse(v, &e);
 		return;
 	}
@@ -226,7 +227,7 @@ static void serve(struct visit *v)
 	if (serve_open(v))
 		return;
 	v->face = at(&v->req, 1, "mcp", NULL, NULL) ? METRICS_MCP : METRICS_REST;
-	if (!auth_caller(app->db, &v->req, &v->who, &e)) {
+	if (!auth_caller(app->sessions, app->db, &v->req, &v->who, &e)) {
 		refuse(v, &e);
 		return;
 	}

@@ -10,6 +10,7 @@
 #include "core/domain/capability.h"
 #include "fcgi/conn.h"
 #include "fcgi/metrics.h"
+#include "fcgi/sessions.h"
 
 struct runner;
 
@@ -27,6 +28,7 @@ struct app {
 	const struct capability *const *table; /* NULL-ended */
 	const struct documents *docs;
 	struct metrics *metrics;
+	struct sessions *sessions;
 	bool slow; /* this worker belongs to the pool that may wait for the cloud */
 	/* Sees every answer of a capability; test builds of the suite use it. */
 	void (*seen)(void *ctx, const struct capability *cap, const struct reply *r);

@@ -79,8 +79,8 @@ static bool refuse_credentials(struct err *e, const char *what)
 			  "--new-login-link on the host gives an administrator access.");
 }
 
-bool auth_caller(struct db *db, const struct http_req *req, struct caller *ret,
-		 struct err *e)
+bool auth_caller(struct sessions *sessions, struct db *db, const struct http_req *req,
+		 struct caller *ret, struct err *e)
 {
 	const char *sent = http_header(req, "HTTP_AUTHORIZATION");
 	const char *cookie = http_cookie(req, ACCESS_COOKIE);
@@ -92,11 +92,12 @@ bool auth_caller(struct db *db, const struct http_req *req, struct caller *ret,
 	if (!sent && !cookie)
 		return refuse_credentials(e, "The request carries no token");
 	if (sent)
-		ok = access_find(db, req->arena,
-				 str_dup(req->arena, str_trim(str_of(sent + 7))),
-				 ACCESS_API, &ret->who, e);
+		ok = sessions_find(sessions, db, req->arena,
+				   str_dup(req->arena, str_trim(str_of(sent + 7))),
+				   ACCESS_API, &ret->who, e);
 	else
-		ok = access_find(db, req->arena, cookie, ACCESS_SESSION, &ret->who, e);
+		ok = sessions_find(sessions, db, req->arena, cookie, ACCESS_SESSION,
+				   &ret->who, e);
 	if (!ok && e->code == ERR_UNAUTHENTICATED)
 		return refuse_credentials(
 			e, sent ? "The token is unknown, expired or revoked"

@@ -11,6 +11,7 @@
 #include "core/base/config.h"
 #include "core/domain/capability.h"
 #include "fcgi/http.h"
+#include "fcgi/sessions.h"
 
 struct caller {
 	struct principal who;
@@ -21,8 +22,8 @@ struct caller {
 bool auth_check_host(const struct config *cfg, const struct http_req *req,
 		     struct err *e) __attribute__((warn_unused_result));
 /* UNAUTHENTICATED. */
-bool auth_caller(struct db *db, const struct http_req *req, struct caller *ret,
-		 struct err *e) __attribute__((warn_unused_result));
+bool auth_caller(struct sessions *sessions, struct db *db, const struct http_req *req,
+		 struct caller *ret, struct err *e) __attribute__((warn_unused_result));
 /*
  * A cookie travels with requests that other pages cause. So a change that is
  * authorised by one must name our own address as its Origin.

@@ -93,6 +93,9 @@ enum face_outcome face_invoke(const struct face_call *f, const json_t *all,
 	}
 	if (!capability_invoke(&c, in, reply, e))
 		return FACE_REFUSED;
+	/* A change that is no operation may be one of access. */
+	if (capability_mutates(f->cap) && !(f->cap->flags & CAP_LONG))
+		sessions_forget(app->sessions);
 	if (reply->park_op && !f->req->parked)
 		return park(f, reply, res);
 	if (app->seen)

@@ -165,6 +165,8 @@ static bool prepare(struct worker *w, struct pools *p, int slot, int stop_fd,
 			      .table = capabilities,
 			      .docs = p->docs,
 			      .metrics = p->metrics,
+			      .sessions = sessions_new(&w->process, clock_system(),
+						       &p->load->access_epoch),
 			      .slow = pool == POOL_SLOW};
 	w->fcgi = fcgi_open(&w->process, p->listener[pool], stop_fd, DRAIN_MS, load, e);
 	return w->fcgi != NULL;

@@ -23,6 +23,7 @@ enum pool { POOL_FAST, POOL_SLOW, POOLS };
 struct pool_load {
 	_Atomic int total[POOLS];
 	_Atomic int own[PREFORK_MAX];
+	_Atomic uint64_t access_epoch; /* see sessions.h */
 };
 
 struct pools {
