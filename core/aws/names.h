@@ -11,6 +11,7 @@
 
 enum aws_name_kind {
 	NAME_STR, /* text, or a structure when it has child elements */
+	NAME_OBJ, /* a structure, {} when empty */
 	NAME_LIST,
 	NAME_FLAT, /* a list without an element around it */
 	NAME_BOOL,

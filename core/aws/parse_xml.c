@@ -114,6 +114,10 @@ json_t *aws_typed(enum aws_name_kind kind, struct str text, struct arena *a)
 	case NAME_POLICY:
 		text = uri_decode(a, text);
 		break;
+	case NAME_OBJ:
+		if (str_trim(text).n == 0)
+			v = json_object();
+		break;
 	case NAME_STR:
 	case NAME_LIST:
 	case NAME_FLAT:

@@ -130,6 +130,8 @@ static enum aws_name_kind kind_in_model(const struct models *m, const json_t *me
 		return NAME_INT;
 	if (strcasecmp(type, "double") == 0 || strcasecmp(type, "float") == 0)
 		return NAME_NUM;
+	if (strcmp(type, "structure") == 0 || strcmp(type, "map") == 0)
+		return NAME_OBJ;
 	return strcasecmp(type, "timestamp") == 0 ? NAME_TIME : NAME_STR;
 }
 

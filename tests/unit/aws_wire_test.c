@@ -278,6 +278,13 @@ static const struct answer_case answers[] = {
 	 "</PolicyDocument></GetRolePolicyResult></GetRolePolicyResponse>",
 	 {0},
 	 "{\"PolicyDocument\":\"{\\\"a\\\":\\\"b+c\\\"}\"}"},
+	/* An empty structure, list and text. */
+	{AWS_IAM_GetRole,
+	 200,
+	 "<GetRoleResponse><GetRoleResult><Role><Description/><RoleLastUsed/><Tags/></Role>"
+	 "</GetRoleResult></GetRoleResponse>",
+	 {0},
+	 "{\"Role\":{\"Description\":\"\",\"RoleLastUsed\":{},\"Tags\":[]}}"},
 	{AWS_CFN_DeleteStack,
 	 200,
 	 "<DeleteStackResponse><ResponseMetadata><RequestId>r</RequestId></ResponseMetadata>"
