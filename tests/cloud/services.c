@@ -7,17 +7,10 @@ const struct cloud_service *const cloud_services[] = {
 	&cloud_s3,
 	&cloud_service_quotas,
 	&cloud_logs,
-#if !defined(CLOUD_CORE_ONLY) && __has_include("tests/cloud/eks/eks.c")
 	&cloud_eks,
-#endif
-#if !defined(CLOUD_CORE_ONLY) && __has_include("tests/cloud/sagemaker/sagemaker.c")
 	&cloud_sagemaker,
-#endif
-#if !defined(CLOUD_CORE_ONLY) &&                                                         \
-	__has_include("tests/cloud/cloudformation/cloudformation.c")
 	/* Stacks see what their resources have become in the same moment. */
 	&cloud_cloudformation,
-#endif
 	NULL,
 };
 
@@ -36,20 +29,3 @@ const struct cloud_op *cloud_op_find(const struct cloud_service *s, const char *
 			return op;
 	return NULL;
 }
-
-#if defined(CLOUD_CORE_ONLY) || !__has_include("tests/cloud/kube/kube.c")
-void cloud_kube_advance(struct cloud *c, int64_t now_ms)
-{
-	(void)c;
-	(void)now_ms;
-}
-
-void cloud_kube_handle(struct cloud *c, struct arena *a, const struct cloud_request *req,
-		       struct cloud_response *ret)
-{
-	(void)c;
-	(void)a;
-	(void)req;
-	ret->status = 404;
-}
-#endif
