@@ -68,9 +68,11 @@ create table operation (
 create index operation_due on operation (due_at, id) where state = 'live';
 create unique index operation_stage on operation (parent_id, stage)
 	where parent_id is not null;
--- A double click without a key is one operation.
+-- A double click without a key is one operation. One that is being cancelled is
+-- not what a new request asks for.
 create unique index operation_unkeyed_open on operation (principal, kind, target, digest)
-	where state in ('live', 'held') and parent_id is null and not keyed;
+	where state in ('live', 'held') and parent_id is null and not keyed
+		and not cancel_requested;
 create index operation_open on operation (principal, kind, target, digest)
 	where state in ('live', 'held') and parent_id is null;
 create index operation_cluster on operation (cluster, id);

@@ -96,14 +96,14 @@ begin
 	else
 		v_same := op_open_twin(s);
 	end if;
-	if v_same is null then
+	while v_same is null loop
 		o := op_new(s, null, v_now);
 		insert into operation select o.* on conflict (principal, kind, target, digest)
-			where state in ('live', 'held') and parent_id is null and not keyed do nothing;
-		if not found then -- the other half of a double click came first
-			v_same := op_open_twin(s);
-		end if;
-	end if;
+			where state in ('live', 'held') and parent_id is null and not keyed
+				and not cancel_requested do nothing;
+		exit when found;
+		v_same := op_open_twin(s); -- the other half of a double click came first
+	end loop;
 	if v_same is null then
 		v_other := lock_take(o.id, o.lock_keys, (s->>'queue')::boolean, v_now);
 		perform op_log(o.id, v_now, 'submitted', jsonb_build_object('principal', o.principal,

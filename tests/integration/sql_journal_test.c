@@ -230,6 +230,9 @@ Test(sql_journal, idempotency)
 	want(session_do(s, "select count(*) from event where what = 'cancel'"), "1");
 	/* A cancelled twin is not what a new request asks for. */
 	want(submit(s, "op_5", "{\"digest\":\"d1\",\"locks\":[]}"), "new op_5");
+	want(submit(s, "op_6", "{\"digest\":\"d1\",\"locks\":[]}"), "same op_5");
+	want(order(s, "cancel", "op_5", NULL), "live");
+	want(submit(s, "op_6", "{\"digest\":\"d1\",\"locks\":[]}"), "new op_6");
 	session_at(s, T0 + 90LL * 86400000);
 	session_do(s, "select journal_sweep()");
 	want(session_do(s, "select count(*) from idempotency"), "0");
