@@ -309,6 +309,11 @@ bool call_audit(struct call *c, const char *outcome, const struct err *why, stru
 	return audit_add(c->db, c->arena, &entry, e);
 }
 
+int64_t call_read_deadline(const struct call *c)
+{
+	return c->clock->mono_ms(c->clock) + c->cfg->read_deadline_ms;
+}
+
 void reply_tree(struct call *c, struct reply *ret, const json_t *tree)
 {
 	struct buf b;

@@ -173,6 +173,9 @@ void reply_text(struct reply *ret, struct str json);
 bool call_audit(struct call *c, const char *outcome, const struct err *why,
 		struct err *e) __attribute__((warn_unused_result));
 
+/* The monotonic moment by which a face's reads of the cloud must have ended. */
+int64_t call_read_deadline(const struct call *c);
+
 /* All operation kinds, NULL-ended; handed to runners. */
 extern const struct kind *const kinds[];
 

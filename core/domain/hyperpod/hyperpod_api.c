@@ -121,7 +121,7 @@ static bool run_get_hyperpod(struct call *c, const void *in, struct reply *ret, 
 	name = k.hyperpod_name ? k.hyperpod_name : k.name;
 	if (!aws_read(c->cloud->aws, AWS_SAGEMAKER_DescribeCluster,
 		      json_packf(c->arena, "{s:s}", "ClusterName", name),
-		      c->cfg->read_deadline_ms, c->arena, &out, e))
+		      call_read_deadline(c), c->arena, &out, e))
 		return false;
 	reply_tree(
 		c, ret,

@@ -42,7 +42,7 @@ bool cached_read(struct call *c, enum aws_op_id op, const json_t *in, int64_t ma
 		return true;
 	}
 	if (!aws_read(c->cloud->aws, op, in ? in : json_new_object(c->arena),
-		      c->cfg->read_deadline_ms, c->arena, ret_out, e)) {
+		      call_read_deadline(c), c->arena, ret_out, e)) {
 		*ret_out = old;
 		return old != NULL;
 	}
