@@ -258,3 +258,27 @@ Test(cfn_stack, deletion_names_what_holds_it_and_is_resumable)
 		  "DELETE_COMPLETE", 30);
 	lab_stop(&l);
 }
+
+Test(cfn_stack, a_creation_can_be_called_off)
+{
+	struct lab l;
+	const char *id;
+	size_t vpcs;
+
+	lab_start(&l);
+	vpcs = lab_rows(&l, "ec2.vpc");
+	cr_assert(create(&l, lab_stack_input(&l, "demo"), &id));
+	lab_wait(&l, 3 * 60000);
+	cr_assert(lab_rows(&l, "eks.cluster") == 1, "the cluster is on its way");
+	lab_call(&l, "cloudformation", "DeleteStack", "{s:s,s:s}", "StackName", id,
+		 "ClientRequestToken", "delete-1");
+	lab_wait(&l, 60000);
+	/* The same again: nothing new. */
+	lab_call(&l, "cloudformation", "DeleteStack", "{s:s,s:s}", "StackName", id,
+		 "ClientRequestToken", "delete-1");
+	lab_until(&l, "cloudformation", "DescribeStacks",
+		  json_pack("{s:s}", "StackName", id), "Stacks.0.StackStatus",
+		  "DELETE_COMPLETE", 40);
+	nothing_left(&l, vpcs);
+	lab_stop(&l);
+}

@@ -104,6 +104,16 @@ static json_t *condition(const char *type, bool on, const char *reason, const ch
 			 "lastHeartbeatTime", at, "lastTransitionTime", at);
 }
 
+/* As old as the control plane it joined. */
+static const char *kubelet_version(struct sm_work *w, const json_t *node)
+{
+	const json_t *eks =
+		cloud_get(w->cloud, "eks.cluster", json_str_or(node, "_eks", ""));
+
+	return arena_printf(w->arena, "v%s.0-eks-ba24e9c",
+			    json_str_or(eks, "version", "1.34"));
+}
+
 static json_t *status_of(struct sm_work *w, const json_t *node, bool ready)
 {
 	json_t *cap = capacity_of(w, node), *conditions = json_array();
@@ -128,7 +138,7 @@ static json_t *status_of(struct sm_work *w, const json_t *node, bool ready)
 		"address", node_name(w, node), "nodeInfo", "machineID", "", "systemUUID",
 		"", "bootID", "", "kernelVersion", "6.1.140-154.222.amzn2023.x86_64",
 		"osImage", "Amazon Linux 2023", "containerRuntimeVersion",
-		"containerd://2.0.5", "kubeletVersion", "v1.33.1-eks-1",
+		"containerd://2.0.5", "kubeletVersion", kubelet_version(w, node),
 		"kubeProxyVersion", "", "operatingSystem", "linux", "architecture",
 		"amd64");
 }
