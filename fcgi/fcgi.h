@@ -1,44 +1,27 @@
 /*
- * fcgi.h - libfcgi behind a seam; the only user of fcgiapp.h is fcgi.c.
+ * fcgi.h - libfcgi behind a seam: fcgi.c is the only user of fcgiapp.h.
  *
- * libfcgi stays with one connection until it closes, so that with keep-alive
- * a pool of processes starves the surplus connections of nginx. Here each
- * worker polls the listener and all connections it has kept, and hands a
- * connection to libfcgi only when a request is on it. One thread, one request
- * at a time.
- *
- * Workers that share a listener also share a struct fcgi_load, so that none
- * collects most of the connections while others idle.
+ * Connections are accepted and polled elsewhere (dispatch.h). Here one that has
+ * something to read is taken through one request at a time.
  */
 #ifndef INSTANTSTART_FCGI_FCGI_H
 #define INSTANTSTART_FCGI_FCGI_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "core/base/arena.h"
 #include "core/base/err.h"
 #include "fcgi/conn.h"
 
-/* In shared memory: kept connections of all workers of a pool, and of one. */
-struct fcgi_load {
-	_Atomic int *total;
-	_Atomic int *own;
-	int workers;
-};
-
 struct fcgi;
 
-/*
- * listen_fd is non-blocking. stop_fd becomes readable when the worker shall
- * drain: it accepts nothing more, serves what comes on kept connections and
- * ends when nginx has closed them (its keepalive_timeout and
- * keepalive_requests bound that) or drain_ms have passed.
- */
-struct fcgi *fcgi_open(struct arena *a, int listen_fd, int stop_fd, int drain_ms,
-		       struct fcgi_load load, struct err *e)
-	__attribute__((warn_unused_result));
-/* The next request; NULL when drained. It ends at the next call. */
-struct conn *fcgi_next(struct fcgi *f);
+struct fcgi *fcgi_new(struct arena *a, struct err *e) __attribute__((warn_unused_result));
+
+/* Reads a request's head. false: the connection is closed, by its peer or by us. */
+bool fcgi_begin(struct fcgi *f, int fd) __attribute__((warn_unused_result));
+/* The request at hand, between begin and end. */
+struct conn *fcgi_conn(struct fcgi *f);
+/* Ends the answer. Whether the connection is kept for another request. */
+bool fcgi_end(struct fcgi *f);
 
 #endif

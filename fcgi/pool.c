@@ -13,7 +13,7 @@
 
 #include "core/op/world.h"
 #include "fcgi/app.h"
-#include "fcgi/fcgi.h"
+#include "fcgi/dispatch.h"
 
 enum {
 	BACKLOG = 1024,
@@ -120,7 +120,7 @@ struct worker {
 	struct arena request;
 	struct world world;
 	struct app app;
-	struct fcgi *fcgi;
+	struct dispatch *dispatch;
 	int64_t locate_at;
 };
 
@@ -141,11 +141,11 @@ static bool prepare(struct worker *w, struct pools *p, int slot, int stop_fd,
 		    struct err *e)
 {
 	const enum pool pool = pool_of(p, slot);
-	const struct fcgi_load load = {.total = &p->load->total[pool],
-				       .own = &p->load->own[slot],
-				       .workers = (int)(pool == POOL_FAST
-								? p->cfg->fcgi_workers
-								: p->cfg->slow_workers)};
+	const struct dispatch_load load = {
+		.total = &p->load->total[pool],
+		.own = &p->load->own[slot],
+		.workers = (int)(pool == POOL_FAST ? p->cfg->fcgi_workers
+						   : p->cfg->slow_workers)};
 	struct db *db;
 
 	arena_init(&w->process, 0);
@@ -168,8 +168,9 @@ static bool prepare(struct worker *w, struct pools *p, int slot, int stop_fd,
 			      .sessions = sessions_new(&w->process, clock_system(),
 						       &p->load->access_epoch),
 			      .slow = pool == POOL_SLOW};
-	w->fcgi = fcgi_open(&w->process, p->listener[pool], stop_fd, DRAIN_MS, load, e);
-	return w->fcgi != NULL;
+	w->dispatch =
+		dispatch_open(&w->process, p->listener[pool], stop_fd, DRAIN_MS, load, e);
+	return w->dispatch != NULL;
 }
 
 int pools_work(void *ctx, int slot, int stop_fd)
@@ -188,7 +189,7 @@ int pools_work(void *ctx, int slot, int stop_fd)
 		return 1;
 	}
 	atomic_fetch_add(&p->metrics->worker_starts, 1);
-	while ((c = fcgi_next(w->fcgi))) {
+	while ((c = dispatch_next(w->dispatch))) {
 		locate(w);
 		app_serve(&w->app, &w->request, c);
 		arena_reset(&w->request);

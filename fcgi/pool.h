@@ -19,7 +19,7 @@
 
 enum pool { POOL_FAST, POOL_SLOW, POOLS };
 
-/* Kept connections by worker, in shared memory; see fcgi.h. */
+/* Kept connections by worker, in shared memory; see dispatch.h. */
 struct pool_load {
 	_Atomic int total[POOLS];
 	_Atomic int own[PREFORK_MAX];
