@@ -168,7 +168,9 @@ static bool plan_verdict(struct planner *p, struct level *l, bool missing)
 	case VERDICT_CANCELLED:
 		break;
 	}
-	if (l->ctx.step->plan || l->ctx.step->observe)
+	if (v->kind == VERDICT_NONE && is_wait_for_planned(p, l, missing))
+		list_step(p, l, "wait", l->ctx.step->title);
+	else if (l->ctx.step->plan || l->ctx.step->observe)
 		list_step(p, l, "none", NULL);
 	return true;
 }

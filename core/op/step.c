@@ -200,8 +200,9 @@ static void add_configured(const struct step_ctx *c, json_t *map)
 		const struct str key = str_trim(str_cut(&value, '='));
 
 		if (key.n && value.p)
-			json_object_set_new(map, str_dup(c->arena, key),
-					    json_string(str_dup(c->arena, value)));
+			json_object_set_new(
+				map, str_dup(c->arena, key),
+				json_string(str_dup(c->arena, str_trim(value))));
 	}
 }
 
@@ -212,9 +213,9 @@ json_t *step_tag_map(struct step_ctx *c)
 	json_t *value;
 
 	add_configured(c, map);
-	json_object_foreach(json_at(c->input, "tags"), key,
-			    value) if (json_is_string(value))
-		json_object_set(map, key, value);
+	json_object_foreach(json_at(c->input, "tags"), key, value)
+		if (json_is_string(value))
+			json_object_set(map, key, value);
 	/* Ours come last: they are how we find our things again. */
 	json_object_set_new(map, tag_cluster, json_string(cluster_of(c)));
 	json_object_set_new(map, tag_operation, json_string(c->root_id));
@@ -224,10 +225,11 @@ json_t *step_tag_map(struct step_ctx *c)
 json_t *step_tags(struct step_ctx *c)
 {
 	json_t *list = json_new_list(c->arena);
+	json_t *map = step_tag_map(c); /* the loop evaluates its argument again */
 	const char *key;
 	json_t *value;
 
-	json_object_foreach(step_tag_map(c), key, value)
+	json_object_foreach(map, key, value)
 		json_push(list, json_pack("{s:s, s:O}", "Key", key, "Value", value));
 	return list;
 }

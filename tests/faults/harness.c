@@ -416,7 +416,7 @@ static void init_instance(struct harness *h, int n)
 	connect_instance(i);
 }
 
-void harness_init(struct harness *h, const struct world *w, const char *url)
+void harness_init(struct harness *h, const struct fault_world *w, const char *url)
 {
 	struct err e = {0};
 

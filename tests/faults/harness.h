@@ -21,7 +21,7 @@
 struct harness;
 
 /* What is worked on. Another world is another table of functions. */
-struct world {
+struct fault_world {
 	const char *name;
 	const struct kind *const *kinds;
 	int64_t lag_ms; /* of the world's lists; longer than the lease */
@@ -44,7 +44,7 @@ struct world {
 	int n_faults;
 	const char *(*fault_name)(int fault);
 };
-extern const struct world small_world;
+extern const struct fault_world small_world;
 
 struct scenario {
 	const char *kind;
@@ -75,7 +75,7 @@ struct spot {
 enum { INSTANCES = 3, SPOTS_MAX = 4096, QUERIES_MAX = 32 };
 
 struct harness {
-	const struct world *world;
+	const struct fault_world *world;
 	void *world_state;
 	const struct scenario *scenario;
 	struct secret url;
@@ -113,7 +113,7 @@ struct harness {
 	const char *why; /* the first thing that is wrong; NULL: nothing */
 };
 
-void harness_init(struct harness *h, const struct world *w, const char *url);
+void harness_init(struct harness *h, const struct fault_world *w, const char *url);
 void harness_free(struct harness *h);
 /* Runs one operation of the scenario to its end; false: h->why says why. */
 bool harness_run(struct harness *h, const struct scenario *s);

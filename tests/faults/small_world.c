@@ -234,7 +234,7 @@ static void check(struct harness *h)
 	check_unplanned(h);
 }
 
-const struct world small_world = {
+const struct fault_world small_world = {
 	.name = "small",
 	.kinds = fault_kinds,
 	.lag_ms = LAG_MS,

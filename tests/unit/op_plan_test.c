@@ -1,0 +1,262 @@
+/* The dry run: real reads, no mutation, what is not known yet. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "core/json/tree.h"
+#include "core/op/runner.h"
+
+/* --- a world that counts ----------------------------------------------- */
+
+struct world {
+	int reads;
+	int mutations;
+	bool exists;     /* what "look" looks for */
+	enum errc fault; /* of reads */
+};
+
+static void answer(struct runner *r, const struct exchange *x, const char *token,
+		   struct arena *a, struct answer *ret)
+{
+	struct world *w = r->exchange_ctx;
+
+	(void)token;
+	if (kube_verb_mutates(x->kube.verb)) {
+		w->mutations++;
+		return;
+	}
+	w->reads++;
+	ret->errc = w->fault ? w->fault : w->exists ? ERR_NONE : ERR_CLOUD_NOT_FOUND;
+	ret->ok = ret->errc == ERR_NONE;
+	ret->code = ret->ok ? "" : "Refused";
+	ret->message = "because";
+	ret->out = json_packf(a, "{s:s}", "id", "thing-1");
+}
+
+/* --- kinds ------------------------------------------------------------- */
+
+static void ask(struct exchange *x, enum kube_verb verb, const char *name,
+		const json_t *body)
+{
+	const struct kube_target t = {.endpoint = "https://k", .cluster_name = "demo"};
+	const struct kube_request r = {.verb = verb,
+				       .api = "v1",
+				       .plural = "things",
+				       .name = name,
+				       .body = body};
+
+	exchange_kube(x, &t, &r);
+	x->what = "Make a thing";
+}
+
+static bool look(struct step_ctx *c, struct exchange *x)
+{
+	if (c->reads)
+		return false;
+	ask(x, KUBE_GET, c->target, NULL);
+	return true;
+}
+
+static void save(struct step_ctx *c, const struct answer *a)
+{
+	if (a->ok)
+		step_save_str(c, "thing", json_str_at(a->out, "id"));
+}
+
+static void make(struct step_ctx *c, struct exchange *x)
+{
+	if (json_str_at(c->data, "thing"))
+		step_advance(c);
+	else
+		ask(x, KUBE_CREATE, c->target,
+		    json_packf(c->arena, "{s:s}", "name", c->target));
+}
+
+static bool look_for_made(struct step_ctx *c, struct exchange *x)
+{
+	if (c->reads)
+		return false;
+	ask(x, KUBE_GET, step_get(c, "thing"), NULL);
+	return true;
+}
+
+static void vanish(struct step_ctx *c, const struct answer *a)
+{
+	if (!a->ok)
+		step_fail(c, ERR_CLUSTER_FAILED, "it has vanished");
+}
+
+static void use(struct step_ctx *c, struct exchange *x)
+{
+	ask(x, KUBE_APPLY, "user",
+	    json_packf(c->arena, "{s:s}", "thing", step_get(c, "thing")));
+}
+
+static void wait_always(struct step_ctx *c, struct exchange *x)
+{
+	(void)x;
+	step_wait(c, 10, "it to be ready");
+}
+
+static void back(struct step_ctx *c, struct exchange *x)
+{
+	(void)x;
+	step_goto(c, "make");
+}
+
+static bool nested(struct step_ctx *c, struct spawn *ret)
+{
+	*ret = (struct spawn){
+		"leaf", c->target,
+		json_packf(c->arena, "{s:s}", "thing", step_get(c, "thing"))};
+	return step_input(c, "skip") == NULL;
+}
+
+static const struct step leaf_steps[] = {
+	{.name = "make",
+	 .phase = "p",
+	 .title = "Make",
+	 .effect = EFFECT_NAMED,
+	 .observe = look,
+	 .seen = save,
+	 .plan = make},
+	{.name = "ready",
+	 .phase = "p",
+	 .title = "Be there",
+	 .observe = look_for_made,
+	 .seen = vanish},
+	{.name = "use",
+	 .phase = "p",
+	 .title = "Use",
+	 .effect = EFFECT_CONVERGENT,
+	 .plan = use},
+	{.name = "wait", .phase = "q", .title = "Wait", .plan = wait_always},
+	{.name = "back", .phase = "q", .title = "Back", .plan = back},
+	{.name = NULL},
+};
+static const struct kind leaf = {.name = "leaf", .title = "A leaf", .steps = leaf_steps};
+
+static const struct step pipe_steps[] = {
+	{.name = "first", .phase = "first", .title = "First", .spawn = nested},
+	{.name = NULL},
+};
+static const struct kind pipe_kind = {
+	.name = "pipe", .title = "A pipe", .steps = pipe_steps};
+static const struct kind *const kinds_here[] = {&leaf, &pipe_kind, NULL};
+
+/* --- tests ------------------------------------------------------------- */
+
+static bool plan(struct arena *a, struct world *w, const struct kind *k,
+		 const json_t *input, json_t **ret, struct err *e)
+{
+	static const struct where where = {.account = "123456789012",
+					   .region = "us-west-2"};
+	static const struct config cfg = {.call_timeout_ms = 1000, .lease_ms = 10000};
+	struct runner r = {
+		.cfg = &cfg,
+		.where = &where,
+		.clock = clock_system(),
+		.kinds = kinds_here,
+		.exchange = answer,
+		.exchange_ctx = w,
+	};
+
+	return runner_plan(&r, a, k, "demo", input, ret, e);
+}
+
+/* "step:action" of every row. */
+static const char *outline(struct arena *a, const json_t *p)
+{
+	struct buf b;
+	size_t i;
+	const json_t *row;
+
+	buf_init(&b, a, 4096);
+	json_array_foreach(json_at(p, "steps"), i, row)
+		buf_printf(&b, "%s%s:%s", i ? " " : "", json_str_at(row, "step"),
+			   json_str_at(row, "action"));
+	return buf_cstr(&b);
+}
+
+Test(plan, walks_without_sending)
+{
+	static const struct {
+		const struct kind *kind;
+		bool exists;
+		bool skip;
+		const char *outline;
+	} cases[] = {
+		{&leaf, false, false,
+		 "make:call ready:wait use:call wait:wait back:none"},
+		{&leaf, true, false, "make:none ready:none use:call wait:wait back:none"},
+		{&pipe_kind, false, false,
+		 "first:stage first/make:call first/ready:wait first/use:call first/wait:wait "
+		 "first/back:none"},
+		{&pipe_kind, false, true, ""},
+	};
+	struct arena a;
+
+	arena_init(&a, 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct world w = {.exists = cases[i].exists};
+		json_t *input = json_new_object(&a);
+		json_t *p = NULL;
+		struct err e = {0};
+
+		if (cases[i].skip)
+			json_put_str(input, "skip", "yes");
+		cr_assert(plan(&a, &w, cases[i].kind, input, &p, &e), "%s", e.detail);
+		cr_assert_str_eq(outline(&a, p), cases[i].outline);
+		cr_assert_eq(w.mutations, 0);
+	}
+	arena_free(&a);
+}
+
+Test(plan, unknown_values_are_placeholders_and_not_read)
+{
+	struct world w = {.exists = false}, w2 = {.exists = true};
+	struct arena a;
+	json_t *p = NULL, *again = NULL, *other = NULL;
+	const json_t *call;
+	struct err e = {0};
+
+	arena_init(&a, 0);
+	cr_assert(plan(&a, &w, &leaf, NULL, &p, &e));
+	cr_assert_eq(w.reads, 1, "a read of what is not known was sent");
+	call = json_at(p, "steps.2");
+	cr_assert_str_eq(json_str_at(call, "class"), "convergent");
+	cr_assert_str_eq(json_str_at(call, "call"), "kubernetes:apply things");
+	cr_assert_str_eq(json_str_at(call, "what"), "Make a thing");
+	cr_assert_str_eq(json_str_at(call, "request.body.thing"), STEP_UNKNOWN);
+	cr_assert(plan(&a, &w, &leaf, NULL, &again, &e));
+	cr_assert(plan(&a, &w2, &leaf, NULL, &other, &e));
+	/* The digest is of what would be sent: equal plans, equal digests. */
+	cr_assert_str_eq(json_str_at(p, "plan_digest"),
+			 json_str_at(again, "plan_digest"));
+	cr_assert_str_neq(json_str_at(p, "plan_digest"),
+			  json_str_at(other, "plan_digest"));
+	cr_assert_str_eq(json_str_at(other, "steps.2.request.body.thing"), "thing-1");
+	arena_free(&a);
+}
+
+Test(plan, fails_as_the_step_would)
+{
+	static const struct {
+		enum errc fault;
+		int reads; /* transient failures are tried again at once */
+	} cases[] = {{ERR_CLOUD_DENIED, 1}, {ERR_CLOUD_THROTTLED, 3}};
+	struct arena a;
+
+	arena_init(&a, 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct world w = {.fault = cases[i].fault};
+		json_t *p = NULL;
+		struct err e = {0};
+
+		cr_assert_not(plan(&a, &w, &leaf, NULL, &p, &e));
+		cr_assert_eq(e.code, cases[i].fault);
+		cr_assert_str_eq(e.cause[0].source, "kubernetes:get things");
+		cr_assert_str_eq(e.cause[0].message, "because");
+		cr_assert_eq(w.reads, cases[i].reads);
+	}
+	arena_free(&a);
+}
