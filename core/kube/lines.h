@@ -1,7 +1,8 @@
 /*
  * lines.h - cuts a byte stream into lines, with a cap.
  *
- * Owns one buffer of `max` bytes in the arena it was made in. A longer line is
+ * Owns a buffer that grows up to `max` bytes for a long line and shrinks after
+ * it; it goes with the arena the splitter was made in. A longer line is
  * delivered once, cut and flagged, and its rest is skipped. The line handed out
  * is valid during the call only; neither "\n" nor a "\r" before it is part of it.
  */
@@ -13,8 +14,10 @@
 
 #include "core/base/arena.h"
 
+struct kube_lines_store;
+
 struct kube_lines {
-	char *p;
+	struct kube_lines_store *store;
 	size_t len, max;
 	bool skipping;
 	/* false stops the stream. */

@@ -1,0 +1,175 @@
+/* Helm as a child process: what it is given, what is left, how it ends. */
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/json/tree.h"
+#include "core/kube/helm.h"
+
+static const char *env(void *ctx, const char *name)
+{
+	(void)ctx;
+	return str_starts(name, "AWS_ACCESS") || str_starts(name, "AWS_SECRET")
+		       ? "KEYKEYKEY"
+		       : NULL;
+}
+
+struct bench {
+	struct arena a;
+	struct aws aws;
+	struct kube kube;
+	char folder[64]; /* parent of the private folders; holds the stand-in too */
+	const char *binary;
+	struct helm_result res;
+};
+
+static void bench_init(struct bench *b, const char *script)
+{
+	FILE *f = NULL;
+
+	arena_init(&b->a, 0);
+	str_copy(b->folder, sizeof(b->folder), "/tmp/helm-test-XXXXXX");
+	cr_assert_not_null(mkdtemp(b->folder));
+	b->binary = arena_printf(&b->a, "%s/standin", b->folder);
+	f = fopen(b->binary, "w");
+	cr_assert_not_null(f);
+	fprintf(f, "#!/bin/sh\n%s\n", script);
+	fclose(f);
+	chmod(b->binary, 0755);
+	b->aws = (struct aws){
+		.clock = clock_system(), .region = "us-west-2", .lookup = env};
+	b->aws.credentials =
+		aws_credentials_new(&b->a, NULL, clock_system(), "us-west-2", env, NULL);
+	kube_init(&b->kube, &b->a, NULL, &b->aws, 1000);
+}
+
+static void bench_run(struct bench *b, const struct helm_request *r, int64_t timeout_ms)
+{
+	struct helm h = {
+		.binary = b->binary, .tmp_dir = b->folder, .timeout_ms = timeout_ms};
+	const struct kube_target t = {"https://k", "CA", "demo"};
+
+	helm_call(&h, &b->kube, &t, r, &b->a, &b->res);
+}
+
+static void bench_end(struct bench *b)
+{
+	DIR *d = opendir(b->folder);
+	size_t n = 0;
+
+	for (const struct dirent *e = readdir(d); e; e = readdir(d))
+		n += e->d_name[0] != '.';
+	closedir(d);
+	cr_expect_eq(n, 1, "the private folder is still there");
+	unlink(b->binary);
+	rmdir(b->folder);
+	arena_free(&b->a);
+}
+
+Test(kube_helm_run, what_the_child_is_given)
+{
+	static const char script[] =
+		"echo \"args: $*\" >&2; env | cut -d= -f1 | sort | tr '\\n' ' '; echo;"
+		"stat -c '%a' . \"$KUBECONFIG\" values.json | tr '\\n' ' '; echo;"
+		"cat values.json; echo; grep -c k8s-aws-v1 \"$KUBECONFIG\"; mkdir -p x/y; >x/y/z;"
+		"ls /proc/self/fd | wc -l; cat; exit 0";
+	struct bench b;
+	json_t *values = json_pack("{s:s}", "password", "hidden");
+	const struct helm_request r = {.verb = HELM_UPGRADE_INSTALL,
+				       .release = "rel",
+				       .ns = "space",
+				       .chart = "/charts/c",
+				       .values = values};
+
+	setenv("AWS_SECRET_ACCESS_KEY", "leak", 1);
+	setenv("HTTPS_PROXY", "http://proxy", 1);
+	bench_init(&b, script);
+	bench_run(&b, &r, 60000);
+	cr_expect(b.res.ok, "%s", b.res.output);
+	cr_expect(strstr(b.res.output,
+			 "args: upgrade --install --create-namespace --history-max "
+			 "5 --values /tmp/helm-test-"),
+		  "%s", b.res.output);
+	cr_expect(strstr(b.res.output,
+			 "--namespace space --timeout 50s --color never -- rel "
+			 "/charts/c\n"),
+		  "%s", b.res.output);
+	cr_expect_null(strstr(b.res.output, "AWS_"), "%s", b.res.output);
+	cr_expect_not_null(strstr(b.res.output, "HTTPS_PROXY"), "%s", b.res.output);
+	cr_expect_not_null(strstr(b.res.output, "700 600 600"), "%s", b.res.output);
+	cr_expect_not_null(strstr(b.res.output, "{\"password\":\"hidden\"}\n1\n"), "%s",
+			   b.res.output);
+	json_decref(values);
+	bench_end(&b);
+}
+
+Test(kube_helm_run, how_it_ends)
+{
+	static const struct {
+		const char *script;
+		int64_t timeout_ms;
+		bool ok, ambiguous;
+		int exit_code;
+		enum errc errc;
+		const char *says;
+	} rows[] = {
+		{"exit 0", 20000, true, false, 0, ERR_NONE, ""},
+		{"echo Error: boom >&2; exit 1", 20000, false, false, 1,
+		 ERR_DEPENDENCY_FAILED, "Error: boom"},
+		{"echo 'another operation (install/upgrade/rollback) is in progress' >&2; exit 1",
+		 20000, false, false, 1, ERR_CLOUD_CONFLICT, "another"},
+		{"echo 'x: context deadline exceeded' >&2; exit 1", 20000, false, true, 1,
+		 ERR_AMBIGUOUS, "context"},
+		{"kill -9 $$", 20000, false, true, -1, ERR_AMBIGUOUS, ""},
+		{"echo begun; sleep 30 & exec sleep 30", 400, false, true, -1,
+		 ERR_AMBIGUOUS, "begun"},
+		{"i=0; while [ $i -lt 3000 ]; do echo line$i; i=$((i+1)); done; exit 3",
+		 20000, false, false, 3, ERR_DEPENDENCY_FAILED, "line2999"},
+		/* A child that leaves its output to a longer-lived one is not waited for.
+		 */
+		{"sleep 30 & exit 0", 20000, true, false, 0, ERR_NONE, ""},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct helm_request r = {
+			.verb = HELM_UNINSTALL, .release = "rel", .ns = "space"};
+		const int64_t began = clock_system()->mono_ms(clock_system());
+		struct bench b;
+
+		bench_init(&b, rows[i].script);
+		bench_run(&b, &r, rows[i].timeout_ms);
+		cr_expect_eq(b.res.ok, rows[i].ok, "row %zu: %s", i, b.res.output);
+		cr_expect_eq(b.res.ambiguous, rows[i].ambiguous, "row %zu", i);
+		cr_expect_eq(b.res.exit_code, rows[i].exit_code, "row %zu: %d", i,
+			     b.res.exit_code);
+		cr_expect_eq(b.res.errc, rows[i].errc, "row %zu", i);
+		cr_expect_not_null(strstr(b.res.output, rows[i].says), "row %zu: %s", i,
+				   b.res.output);
+		cr_expect_leq(strlen(b.res.output), 8192);
+		cr_expect_lt(clock_system()->mono_ms(clock_system()) - began, 15000,
+			     "row %zu", i);
+		bench_end(&b);
+	}
+}
+
+Test(kube_helm_run, names_are_no_flags)
+{
+	static const struct helm_request rows[] = {
+		{.verb = HELM_UNINSTALL, .release = "--kubeconfig=/x", .ns = "a"},
+		{.verb = HELM_UNINSTALL, .release = "r", .ns = "-n"},
+		{.verb = HELM_UNINSTALL, .release = "", .ns = "a"},
+		{.verb = HELM_UPGRADE_INSTALL, .release = "r", .ns = "a"},
+	};
+	struct bench b;
+
+	bench_init(&b, "exit 0");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		bench_run(&b, &rows[i], 5000);
+		cr_expect_eq(b.res.errc, ERR_INVALID_INPUT, "row %zu", i);
+	}
+	bench_end(&b);
+}
