@@ -545,6 +545,165 @@ Test(cloud_kube, jobs_logs_and_namespaces_end)
 	tear_down(&k);
 }
 
+/* --- buckets as volumes
+ * ----------------------------------------------------------------------- */
+
+static void install_s3_driver(struct klab *k)
+{
+	cloud_kube_put(k->lab.cloud, "demo",
+		       json_deep_copy(js(
+			       k, "{'apiVersion':'storage.k8s.io/v1','kind':'CSIDriver',"
+				  "'metadata':{'name':'s3.csi.aws.com'},'spec':{}}")));
+	cloud_kube_put(
+		k->lab.cloud, "demo",
+		json_deep_copy(js(
+			k,
+			"{'apiVersion':'apps/v1','kind':'DaemonSet','metadata':{'name':"
+			"'s3-csi-node','namespace':'kube-system'},'spec':{'selector':{"
+			"'matchLabels':{'app':'s3-csi-node'}},'template':{'metadata':{'labels':"
+			"{'app':'s3-csi-node'}},'spec':{'containers':[{'name':'s3-plugin',"
+			"'image':'i:1'}]}}}}")));
+}
+
+/* A volume, its claim, and a job of busybox over it. */
+static void mount_and_probe(struct klab *k, const char *name, const char *handle,
+			    const char *bucket, const char *options, const char *user)
+{
+	struct arena *a = &k->lab.arena;
+
+	apply(k, "v1", "persistentvolumes", NULL, name,
+	      arena_printf(
+		      a,
+		      "{'apiVersion':'v1','kind':'PersistentVolume','metadata':{'name':'%s'},"
+		      "'spec':{'capacity':{'storage':'1Gi'},'accessModes':['ReadWriteMany'],"
+		      "'storageClassName':'','mountOptions':[%s],'csi':{'driver':"
+		      "'s3.csi.aws.com','volumeHandle':'%s','volumeAttributes':{'bucketName':"
+		      "'%s'}}}}",
+		      name, options, handle, bucket));
+	cr_assert(k->res.ok, "%s", k->res.message);
+	apply(k, "v1", "persistentvolumeclaims", "default", name,
+	      arena_printf(a, PVC("%s", "%s"), name, name));
+	cr_assert(k->res.ok, "%s", k->res.message);
+	apply(k, "batch/v1", "jobs", "default", name,
+	      arena_printf(
+		      a,
+		      "{'apiVersion':'batch/v1','kind':'Job','metadata':{'name':'%s'},'spec':"
+		      "{'backoffLimit':0,'template':{'spec':{'restartPolicy':'Never',"
+		      "'securityContext':{%s},'containers':[{'name':'probe','image':"
+		      "'busybox:1.37','command':['sh','-c','echo x >/data/f; rm /data/f']}],"
+		      "'volumes':[{'name':'data','persistentVolumeClaim':{'claimName':'%s'}}]"
+		      "}}}}",
+		      name, user, name));
+	cr_assert(k->res.ok, "%s", k->res.message);
+}
+
+static size_t ledger_count(struct klab *k, const char *op)
+{
+	const json_t *entry = NULL;
+	size_t i = 0;
+	size_t n = 0;
+
+	json_array_foreach(cloud_ledger(k->lab.cloud), i, entry)
+		n += streq(json_str_at(entry, "op"), op);
+	return n;
+}
+
+static const char *job_end(struct klab *k, const char *name)
+{
+	const json_t *job = stored(k, "batch/v1", "jobs", "default", name);
+
+	if (json_int_or(job, "status.succeeded", 0) > 0)
+		return "Complete";
+	return json_find(json_at(job, "status.conditions"), "type", "Failed") ? "Failed"
+									      : "";
+}
+
+Test(cloud_kube, buckets_mount_when_all_is_sound)
+{
+	static const struct {
+		const char *name, *bucket, *options, *user;
+		const char *end;  /* "": never runs */
+		const char *says; /* of the container, or of the mount */
+	} rows[] = {
+		{"sound", "bkt-a", "'allow-delete','region us-west-2','prefix p/'", "",
+		 "Complete", "probe: step"},
+		{"no-delete", "bkt-a", "'region us-west-2'", "", "Failed",
+		 "Operation not permitted"},
+		{"read-only", "bkt-a", "'read-only'", "", "Failed",
+		 "Read-only file system"},
+		{"other-user", "bkt-a", "'allow-delete'", "'runAsUser':1000", "Failed",
+		 "Permission denied"},
+		{"their-user", "bkt-a", "'allow-delete','allow-other','uid=1000'",
+		 "'runAsUser':1000", "Complete", ""},
+		{"no-bucket", "bkt-zzz", "'allow-delete'", "", "",
+		 "bkt-zzz does not exist"},
+		{"bad-prefix", "bkt-a", "'prefix p'", "", "", "must end in '/'"},
+	};
+	struct klab k;
+
+	set_up(&k);
+	lab_call(&k.lab, "s3", "CreateBucket", "{s:s,s:{s:s}}", "Bucket", "bkt-a",
+		 "CreateBucketConfiguration", "LocationConstraint", "us-west-2");
+	add_node(&k, "n1", "0");
+	install_s3_driver(&k);
+	pass(&k, 4000);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct kube_request r = on(KUBE_LIST, "v1", "pods", "default", NULL);
+		const char *said = NULL;
+
+		mount_and_probe(&k, rows[i].name, rows[i].name, rows[i].bucket,
+				rows[i].options, rows[i].user);
+		pass(&k, 8000);
+		cr_expect_str_eq(job_end(&k, rows[i].name), rows[i].end, "%s",
+				 rows[i].name);
+		r.label_selector =
+			arena_printf(&k.lab.arena, "job-name=%s", rows[i].name);
+		call(&k, &r);
+		said = json_str_or(k.res.out, "items.0.metadata.name", "");
+		if (*rows[i].end) {
+			r = on(KUBE_LOG, NULL, NULL, "default", said);
+			said = call(&k, &r)->text;
+		} else {
+			r = on(KUBE_LIST, "v1", "events", "default", NULL);
+			r.field_selector = arena_printf(
+				&k.lab.arena, "reason=FailedMount,involvedObject.name=%s",
+				said);
+			said = json_str_or(call(&k, &r)->out, "items.0.message", "");
+		}
+		cr_expect(said && strstr(said, rows[i].says), "%s: %s", rows[i].name,
+			  said ? said : "");
+	}
+	cr_expect_eq(ledger_count(&k, "PutObject"), 3);
+	cr_expect_eq(ledger_count(&k, "DeleteObject"), 2);
+	tear_down(&k);
+}
+
+Test(cloud_kube, two_volumes_with_one_handle_collide_on_a_node)
+{
+	struct klab k;
+
+	set_up(&k);
+	lab_call(&k.lab, "s3", "CreateBucket", "{s:s,s:{s:s}}", "Bucket", "bkt-a",
+		 "CreateBucketConfiguration", "LocationConstraint", "us-west-2");
+	add_node(&k, "n1", "0");
+	install_s3_driver(&k);
+	cloud_configure(k.lab.cloud, js(&k, "{'kube_job_run_ms':60000}"));
+	pass(&k, 4000);
+	mount_and_probe(&k, "first", "same", "bkt-a", "'allow-delete'", "");
+	pass(&k, 4000);
+	mount_and_probe(&k, "second", "same", "bkt-a", "'allow-delete'", "");
+	pass(&k, 10000);
+	cr_expect(strstr(events(&k, "FailedMount"), "volume handle is in use"), "%s",
+		  events(&k, "FailedMount"));
+	cr_expect_eq(json_int_or(stored(&k, "batch/v1", "jobs", "default", "first"),
+				 "status.ready", 0),
+		     1);
+	cr_expect_eq(json_int_or(stored(&k, "batch/v1", "jobs", "default", "second"),
+				 "status.ready", 0),
+		     0);
+	tear_down(&k);
+}
+
 /* --- ledger and faults
  * ------------------------------------------------------------------------ */
 
