@@ -19,6 +19,7 @@ struct server {
 	pthread_mutex_t lock; /* of the cloud and of the list of waiting ones */
 	struct exchange *first;
 	bool stopping;
+	unsigned ticks;
 };
 
 /* One request on a connection, from its first byte to its last. */
@@ -273,8 +274,21 @@ static void wake(struct server *s, bool hung_too)
 	pthread_mutex_unlock(&s->lock);
 }
 
+/* Time passes without requests too: a chain of resources in a stack must not
+ * move one link a poll. */
+static void pass_time(struct server *s)
+{
+	pthread_mutex_lock(&s->lock);
+	cloud_advance(s->cloud);
+	pthread_mutex_unlock(&s->lock);
+}
+
 void server_tick(struct server *s)
 {
+	enum { TICKS_AN_ADVANCE = 5 };
+
+	if (++s->ticks % TICKS_AN_ADVANCE == 0)
+		pass_time(s);
 	wake(s, false);
 }
 

@@ -19,7 +19,8 @@ int server_listen(bool any_address, int *port);
 /* Takes over the sockets; tls_fd -1: plain only. NULL: it did not start. */
 struct server *server_start(struct cloud *c, int fd, int tls_fd,
 			    const struct tls_pems *pems);
-/* Lets streams look for news; to be called every few dozen milliseconds. */
+/* Lets time pass and streams look for news; to be called every few dozen
+ * milliseconds. */
 void server_tick(struct server *s);
 void server_stop(struct server *s);
 
