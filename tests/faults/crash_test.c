@@ -2,7 +2,8 @@
  * Every crash point, every fault of every mutation, cancel at every instant,
  * and seeded random runs.
  *
- *   FAULTS_DB='host=… user=…' crash_test [--sample N] [--seed S] [--runs N] [-v]
+ *   FAULTS_DB='host=… user=…' crash_test [small|cloud] [--sample N] [--seed S] [--runs N]
+ * [-v]
  *
  * Without --sample everything is run. A sample is printed, and so is what fails,
  * with the arguments that run it again.
@@ -15,22 +16,13 @@
 #include "core/base/str.h"
 #include "tests/faults/harness.h"
 
-static const struct scenario scenarios[] = {
-	{.kind = "classes"},
-	{.kind = "blind"},
-	{.kind = "leaf"},
-	{.kind = "pipeline", .can_undo = true},
-	{.kind = "teardown", .seeded = true},
-	{.kind = "asks"},
-	{.kind = "limited", .retries = 1},
-};
-
 struct options {
 	int64_t sample; /* 0: all */
 	int64_t seed;
 	int64_t runs;     /* random ones for each scenario */
 	int64_t only_run; /* with --seed: this one alone */
 	bool verbose;
+	const struct fault_world *world;
 };
 
 struct tally {
@@ -183,7 +175,8 @@ static void at_random(struct harness *h, const struct scenario *s,
 
 static void read_options(struct options *o, int argc, char **argv)
 {
-	*o = (struct options){.runs = 60, .seed = 1, .only_run = -1};
+	*o = (struct options){
+		.runs = 60, .seed = 1, .only_run = -1, .world = &small_world};
 	for (int i = 1; i < argc; i++) {
 		int64_t *number = streq(argv[i], "--sample") ? &o->sample
 				  : streq(argv[i], "--seed") ? &o->seed
@@ -193,10 +186,14 @@ static void read_options(struct options *o, int argc, char **argv)
 
 		if (streq(argv[i], "-v")) {
 			o->verbose = true;
+		} else if (streq(argv[i], cloud_world.name)) {
+			o->world = &cloud_world;
+		} else if (streq(argv[i], small_world.name)) {
+			o->world = &small_world;
 		} else if (!number || i + 1 == argc ||
 			   !str_to_i64(str_of(argv[++i]), number)) {
 			fprintf(stderr,
-				"usage: crash_test [--sample N] [--seed S] [--runs N] "
+				"usage: crash_test [small|cloud] [--sample N] [--seed S] [--runs N] "
 				"[--run N] [-v]\n");
 			exit(2);
 		}
@@ -220,16 +217,16 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	harness_init(&h, &small_world, url);
+	harness_init(&h, o.world, url);
 	rng_seeded_init(&pick, (uint64_t)o.seed);
-	for (size_t i = 0; i < sizeof(scenarios) / sizeof(*scenarios); i++) {
-		if (!learn(&h, &scenarios[i], &ref, &t))
+	for (const struct scenario *s = o.world->scenarios; s->kind; s++) {
+		if (!learn(&h, s, &ref, &t))
 			continue;
 		if (o.only_run < 0) {
-			at_points(&h, &scenarios[i], &ref, &o, &pick.rng, &t);
-			at_mutations(&h, &scenarios[i], &ref, &o, &pick.rng, &t);
+			at_points(&h, s, &ref, &o, &pick.rng, &t);
+			at_mutations(&h, s, &ref, &o, &pick.rng, &t);
 		}
-		at_random(&h, &scenarios[i], &ref, &o, &t);
+		at_random(&h, s, &ref, &o, &t);
 	}
 	printf("faults: %s world: %d crash and stall points, %d faults of mutations, %d cancels, "
 	       "%d random runs; %d not in the sample; %d failed; %lld s\n",

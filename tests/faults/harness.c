@@ -12,7 +12,7 @@
 enum {
 	LEASE_MS = 10 * 1000,
 	CALL_MS = 2 * 1000,
-	ROUNDS_MAX = 1500,
+	ROUNDS_MAX = 3000,
 };
 static const int64_t start_ms = 1767225600000;
 
@@ -251,13 +251,17 @@ static void submit(struct harness *h)
 		.kind = k,
 		.target = h->target,
 		.input = input,
-		.digest = json_digest(&h->run, input),
 		.principal = "tester",
 		.face = "rest",
 		.capability = "test",
 	};
 	struct submitted got;
-	struct err e;
+	struct err e = {0};
+
+	if (h->scenario->input)
+		json_object_update(input,
+				   json_parse(&h->run, str_of(h->scenario->input), &e));
+	s.digest = json_digest(&h->run, input);
 
 	id_make(&h->rng.rng, h->clock.wall, "op_", h->op, sizeof(h->op));
 	set_clock(h, h->admin);
@@ -413,6 +417,8 @@ static void init_instance(struct harness *h, int n)
 		.exchange = h->world->exchange,
 		.exchange_ctx = i,
 	};
+	if (h->world->attach)
+		h->world->attach(h, i);
 	connect_instance(i);
 }
 

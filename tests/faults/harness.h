@@ -19,14 +19,19 @@
 #include "core/op/runner.h"
 
 struct harness;
+struct instance;
+struct scenario;
 
 /* What is worked on. Another world is another table of functions. */
 struct fault_world {
 	const char *name;
+	const struct scenario *scenarios; /* ended by a row without a kind */
 	const struct kind *const *kinds;
 	int64_t lag_ms; /* of the world's lists; longer than the lease */
 	/* A fresh world for a run with this target. */
 	void (*reset)(struct harness *h);
+	/* Gives a runner what it reaches the world by; may be NULL. */
+	void (*attach)(struct harness *h, struct instance *i);
 	/* The exchange seam of a runner; NULL: its aws, kube and helm are set. */
 	void (*exchange)(struct runner *r, const struct exchange *x, const char *token,
 			 struct arena *a, struct answer *ret);
@@ -44,13 +49,14 @@ struct fault_world {
 	int n_faults;
 	const char *(*fault_name)(int fault);
 };
-extern const struct fault_world small_world;
+extern const struct fault_world small_world, cloud_world;
 
 struct scenario {
 	const char *kind;
 	int retries; /* that a person asks for after a failure */
 	bool can_undo;
-	bool seeded; /* objects to delete are there already */
+	bool seeded;       /* objects to delete are there already */
+	const char *input; /* JSON, besides the cluster; NULL: none */
 };
 
 enum act { ACT_NONE, ACT_CRASH, ACT_STALL, ACT_CANCEL, ACT_UNDO, ACT_COUNT_ };

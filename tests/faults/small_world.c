@@ -234,8 +234,20 @@ static void check(struct harness *h)
 	check_unplanned(h);
 }
 
+static const struct scenario scenarios[] = {
+	{.kind = "classes"},
+	{.kind = "blind"},
+	{.kind = "leaf"},
+	{.kind = "pipeline", .can_undo = true},
+	{.kind = "teardown", .seeded = true},
+	{.kind = "asks"},
+	{.kind = "limited", .retries = 1},
+	{.kind = NULL},
+};
+
 const struct fault_world small_world = {
 	.name = "small",
+	.scenarios = scenarios,
 	.kinds = fault_kinds,
 	.lag_ms = LAG_MS,
 	.reset = reset,

@@ -9,7 +9,7 @@ static uint32_t mask_of(int bits)
 	return bits == 0 ? 0 : ~(uint32_t)0 << (32 - bits);
 }
 
-bool cidr_parse(const char *text, struct cidr *ret)
+bool ec2_cidr_parse(const char *text, struct cidr *ret)
 {
 	struct str rest = str_of(text);
 	struct str host = str_cut(&rest, '/');
@@ -35,7 +35,7 @@ const char *ip_text(struct arena *a, uint32_t ip)
 			    ip & 255);
 }
 
-const char *cidr_text(struct arena *a, struct cidr c)
+const char *ec2_cidr_text(struct arena *a, struct cidr c)
 {
 	return arena_printf(a, "%s/%d", ip_text(a, c.net), c.bits);
 }

@@ -78,7 +78,7 @@ static json_t *take_addresses(struct cloud *c, struct arena *a, const json_t *su
 	json_t *list = json_new_list(a);
 	struct cidr block;
 
-	if (!cidr_parse(json_str_at(subnet, "CidrBlock"), &block))
+	if (!ec2_cidr_parse(json_str_at(subnet, "CidrBlock"), &block))
 		return NULL;
 	uint32_t last = block.net + (uint32_t)(((uint64_t)1 << (32 - block.bits)) - 2);
 

@@ -59,8 +59,8 @@ struct cidr {
 	int bits;
 };
 
-bool cidr_parse(const char *text, struct cidr *ret);
-const char *cidr_text(struct arena *a, struct cidr c);
+bool ec2_cidr_parse(const char *text, struct cidr *ret);
+const char *ec2_cidr_text(struct arena *a, struct cidr c);
 bool cidr_overlap(struct cidr a, struct cidr b);
 bool cidr_within(struct cidr inner, struct cidr outer);
 const char *ip_text(struct arena *a, uint32_t ip);

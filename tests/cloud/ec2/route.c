@@ -249,12 +249,12 @@ static bool read_route(struct cloud_call *call, json_t **ret_table, const char *
 		return cloud_fault(call, "MissingParameter",
 				   "The request must contain the parameter "
 				   "destinationCidrBlock");
-	if (!cidr_parse(text, &dest))
+	if (!ec2_cidr_parse(text, &dest))
 		return cloud_fault(call, "InvalidParameterValue",
 				   "Value (%s) for parameter destinationCidrBlock is "
 				   "invalid. This is not a valid CIDR block.",
 				   text);
-	*ret_dest = cidr_text(call->arena, dest);
+	*ret_dest = ec2_cidr_text(call->arena, dest);
 	return true;
 }
 

@@ -150,7 +150,7 @@ static bool check_side(struct cloud_call *call, size_t side, const char *value)
 		return cloud_fault(call, "MissingParameter",
 				   "The request must contain the parameter %s",
 				   side_row[side].member);
-	if (side == 0 && !cidr_parse(value, &block))
+	if (side == 0 && !ec2_cidr_parse(value, &block))
 		return cloud_fault(call, "InvalidParameterValue",
 				   "CIDR block %s is malformed", value);
 	return !streq(side_row[side].list, "UserIdGroupPairs") ||

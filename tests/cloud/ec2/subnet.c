@@ -60,7 +60,7 @@ int64_t ec2_free_addresses(struct cloud *c, const char *subnet_id)
 	const char *id;
 	json_t *eni;
 
-	if (!subnet || !cidr_parse(json_str_at(subnet, "CidrBlock"), &block))
+	if (!subnet || !ec2_cidr_parse(json_str_at(subnet, "CidrBlock"), &block))
 		return -1;
 	int64_t n = ((int64_t)1 << (32 - block.bits)) - RESERVED;
 
@@ -80,14 +80,14 @@ static bool check_block(struct cloud_call *call, const json_t *vpc, const char *
 	bool inside = false;
 	size_t i;
 
-	if (!cidr_parse(text, ret))
+	if (!ec2_cidr_parse(text, ret))
 		return cloud_fault(
 			call, "InvalidParameterValue",
 			"Value (%s) for parameter cidrBlock is invalid. This is "
 			"not a valid CIDR block.",
 			text);
 	json_array_foreach(set, i, one)
-		inside |= cidr_parse(json_str_at(one, "CidrBlock"), &outer) &&
+		inside |= ec2_cidr_parse(json_str_at(one, "CidrBlock"), &outer) &&
 			  streq(json_str_at(one, "CidrBlockState.State"), "associated") &&
 			  cidr_within(*ret, outer);
 	if (!inside || ret->bits < 16 || ret->bits > 28)
@@ -95,7 +95,7 @@ static bool check_block(struct cloud_call *call, const json_t *vpc, const char *
 				   "The CIDR '%s' is invalid.", text);
 	json_object_foreach(cloud_table(call->cloud, "ec2.subnet"), id, one)
 		if (streq(json_str_at(one, "VpcId"), vpc_id) &&
-		    cidr_parse(json_str_at(one, "CidrBlock"), &outer) &&
+		    ec2_cidr_parse(json_str_at(one, "CidrBlock"), &outer) &&
 		    cidr_overlap(*ret, outer))
 			return cloud_fault(call, "InvalidSubnet.Conflict",
 					   "The CIDR '%s' conflicts with another subnet",
@@ -155,7 +155,7 @@ bool ec2_create_subnet(struct cloud_call *call, json_t **ret_out)
 		json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:b, "
 			  "s:{s:s, s:b, s:b}}",
 			  "VpcId", vpc_id, "OwnerId", account, "CidrBlock",
-			  cidr_text(call->arena, block), "State", "pending",
+			  ec2_cidr_text(call->arena, block), "State", "pending",
 			  "AvailabilityZone", zone.name, "AvailabilityZoneId", zone.id,
 			  "DefaultForAz", 0, "MapPublicIpOnLaunch", 0,
 			  "AssignIpv6AddressOnCreation", 0, "EnableDns64", 0,

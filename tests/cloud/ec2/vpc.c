@@ -52,7 +52,7 @@ static json_t *new_association(struct cloud_call *call, const char *cidr,
 /* A VPC's block is between /28 and /16. */
 static bool read_block(struct cloud_call *call, const char *text, struct cidr *ret)
 {
-	if (!cidr_parse(text, ret))
+	if (!ec2_cidr_parse(text, ret))
 		return cloud_fault(
 			call, "InvalidParameterValue",
 			"Value (%s) for parameter cidrBlock is invalid. This is "
@@ -80,7 +80,7 @@ bool ec2_create_vpc(struct cloud_call *call, json_t **ret_out)
 	    (size_t)quota_value(call->cloud, "vpc", "L-F678F1CE"))
 		return cloud_fault(call, "VpcLimitExceeded",
 				   "The maximum number of VPCs has been reached.");
-	text = cidr_text(call->arena, block);
+	text = ec2_cidr_text(call->arena, block);
 	json_t *vpc = ec2_add(
 		call, &kind_vpc,
 		json_pack("{s:s, s:s, s:s, s:s, s:b, s:s, s:[o], s:b, s:b}", "OwnerId",
@@ -190,14 +190,14 @@ bool ec2_associate_cidr(struct cloud_call *call, json_t **ret_out)
 			"CIDRs: %d",
 			id, CIDRS_MAX);
 	json_array_foreach(set, i, one)
-		if (cidr_parse(json_str_at(one, "CidrBlock"), &other) &&
+		if (ec2_cidr_parse(json_str_at(one, "CidrBlock"), &other) &&
 		    cidr_overlap(block, other))
 			return cloud_fault(
 				call, "InvalidVpc.Range",
 				"The CIDR '%s' conflicts with CIDR '%s' of the VPC.",
 				text, json_str_at(one, "CidrBlock"));
 	json_t *made =
-		new_association(call, cidr_text(call->arena, block), "associating");
+		new_association(call, ec2_cidr_text(call->arena, block), "associating");
 
 	ec2_later(call->cloud, made, "CidrBlockState.State", "associated",
 		  VPC_PENDING_MS);
@@ -215,11 +215,11 @@ static bool block_has_subnets(struct cloud_call *call, const char *vpc_id,
 	const char *id;
 	json_t *subnet;
 
-	if (!cidr_parse(text, &block))
+	if (!ec2_cidr_parse(text, &block))
 		return false;
 	json_object_foreach(cloud_table(call->cloud, "ec2.subnet"), id, subnet)
 		if (streq(json_str_at(subnet, "VpcId"), vpc_id) &&
-		    cidr_parse(json_str_at(subnet, "CidrBlock"), &inner) &&
+		    ec2_cidr_parse(json_str_at(subnet, "CidrBlock"), &inner) &&
 		    cidr_within(inner, block))
 			return true;
 	return false;

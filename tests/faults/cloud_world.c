@@ -1,0 +1,326 @@
+/*
+ * The product's own kinds against the simulated cloud, in process: real
+ * requests, signatures and answers; only the socket is missing.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/domain/capability.h"
+#include "core/json/tree.h"
+#include "tests/cloud/cloud.h"
+#include "tests/faults/harness.h"
+
+enum { LAG_MS = 25 * 1000, SEND_MS = 200, MODELS_MAX = 512 };
+
+static const char account[] = "123456789012";
+static const char region[] = "us-west-2";
+static const char role[] = "arn:aws:iam::123456789012:role/instantstart";
+
+/* Requests of one runner pass here on their way. */
+struct gate {
+	struct transport transport;
+	struct instance *i;
+	struct aws aws;
+	struct kube kube;
+	struct helm helm;
+};
+
+struct lab {
+	struct cloud *cloud;
+	char models[MODELS_MAX];
+	int mutations;
+	json_t *arrived; /* [{op, step, key, changed}] of mutations that arrived */
+};
+
+static struct lab *lab(struct harness *h)
+{
+	return h->world_state;
+}
+
+/* The build's file of API models: beside the programs, a folder or two up. */
+static void find_models(char *ret)
+{
+	const ssize_t n = readlink("/proc/self/exe", ret, MODELS_MAX - 1);
+	char path[MODELS_MAX];
+
+	ret[n > 0 ? n : 0] = '\0';
+	for (char *slash = strrchr(ret, '/'); slash; slash = strrchr(ret, '/')) {
+		*slash = '\0';
+		if (snprintf(path, sizeof(path), "%s/cloud-models.json", ret) >=
+		    MODELS_MAX)
+			return;
+		if (access(path, R_OK) == 0) {
+			str_copy(ret, MODELS_MAX, path);
+			return;
+		}
+	}
+}
+
+static void reset(struct harness *h)
+{
+	struct cloud_options o = {
+		.clock = &h->clock.clock,
+		.seed = 7,
+		.account = account,
+		.region = region,
+		.access_key = "AKIAFAULTSEXAMPLE",
+		.secret_key = "a-secret-of-the-tests",
+		.caller_arn = role,
+		.list_lag_ms = LAG_MS,
+		.speed = 1,
+		.kube_base_url = "https://127.0.0.1:4567",
+		.kube_ca_pem = "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n",
+	};
+
+	if (!h->world_state) {
+		h->world_state = arena_new(&h->arena, struct lab);
+		find_models(lab(h)->models);
+	} else {
+		cloud_free(lab(h)->cloud);
+		json_decref(lab(h)->arrived);
+	}
+	o.models = lab(h)->models;
+	lab(h)->cloud = cloud_new(&o);
+	if (!lab(h)->cloud) {
+		fprintf(stderr, "faults: no API models in %s\n", lab(h)->models);
+		exit(2);
+	}
+	lab(h)->arrived = json_array();
+	lab(h)->mutations = 0;
+}
+
+/* --- the gate ---------------------------------------------------------- */
+
+/* The operation that this runner has claimed. */
+static const char *op_of(struct instance *i)
+{
+	const struct db_rows rows = harness_query(
+		i->h,
+		"select id from operation where claimed_by = $1 order by claim_gen desc, id desc",
+		i->name);
+
+	return rows.n ? db_text(&rows, 0, "id") : "";
+}
+
+/* What the request asks for, whatever its token. */
+static const char *key_of(struct harness *h, const json_t *entry)
+{
+	json_t *in = json_own(&h->run, json_copy(json_at(entry, "input")));
+
+	json_object_del(in, "ClientRequestToken");
+	json_object_del(in, "clientRequestToken");
+	return arena_printf(&h->run, "%s:%s %s",
+			    json_str_or(entry, "service", "kubernetes"),
+			    json_str_or(entry, "op", ""), json_digest(&h->run, in));
+}
+
+static void note_arrival(struct gate *g, size_t first)
+{
+	struct harness *h = g->i->h;
+	const json_t *entry = json_array_get(cloud_ledger(lab(h)->cloud), first);
+
+	json_push(lab(h)->arrived,
+		  json_pack("{s:s, s:s, s:s, s:b, s:I}", "op", op_of(g->i), "step",
+			    g->i->step->name, "key", key_of(h, entry), "changed",
+			    json_len_at(entry, "effects") > 0, "at",
+			    (json_int_t)h->clock.wall));
+	harness_point(h, "after-send", g->i->step);
+}
+
+static bool pass(struct transport *t, struct arena *a, const struct http_request *req,
+		 struct http_answer *ret, struct err *e)
+{
+	struct gate *g = (struct gate *)(void *)t;
+	struct harness *h = g->i->h;
+	struct transport *inner = cloud_transport(lab(h)->cloud);
+	const size_t before = json_array_size(cloud_ledger(lab(h)->cloud));
+	bool answered;
+
+	clock_manual_advance(&h->clock, SEND_MS);
+	answered = inner->send(inner, a, req, ret, e);
+	harness_sync(g->i);
+	if (json_array_size(cloud_ledger(lab(h)->cloud)) > before) {
+		lab(h)->mutations++;
+		note_arrival(g, before);
+	}
+	return answered;
+}
+
+static const char *lookup(void *ctx, const char *name)
+{
+	(void)ctx;
+	if (streq(name, "AWS_ACCESS_KEY_ID"))
+		return "AKIAFAULTSEXAMPLE";
+	return streq(name, "AWS_SECRET_ACCESS_KEY") ? "a-secret-of-the-tests" : NULL;
+}
+
+static void attach(struct harness *h, struct instance *i)
+{
+	struct gate *g = arena_new(&h->arena, struct gate);
+
+	g->transport.send = pass;
+	g->i = i;
+	g->aws = (struct aws){
+		.net = &g->transport,
+		.credentials = aws_credentials_new(&h->arena, &g->transport,
+						   &h->clock.clock, region, lookup, NULL),
+		.clock = &h->clock.clock,
+		.rng = &h->rng.rng,
+		.region = region,
+		.timeout_ms = h->cfg.call_timeout_ms,
+		.lookup = lookup,
+	};
+	kube_init(&g->kube, &h->arena, &g->transport, &g->aws, h->cfg.call_timeout_ms);
+	g->helm = (struct helm){.timeout_ms = h->cfg.call_timeout_ms};
+	i->r.aws = &g->aws;
+	i->r.kube = &g->kube;
+	i->r.helm = &g->helm;
+}
+
+/* --- faults ------------------------------------------------------------ */
+
+static const char *const faults[] = {"none", "lose_answer", "lose_request", "throttle"};
+
+static const char *name_of_fault(int fault)
+{
+	return faults[fault];
+}
+
+static void set_fault(struct harness *h, int nth, int fault)
+{
+	if (nth)
+		cloud_add_fault(lab(h)->cloud,
+				json_packf(&h->run, "{s:b, s:i, s:i, s:s}", "mutating", 1,
+					   "skip", nth - 1, "times", 1, "fault",
+					   faults[fault]));
+}
+
+static void set_random(struct harness *h, unsigned permille)
+{
+	for (size_t f = 1; permille && f < sizeof(faults) / sizeof(*faults); f++)
+		cloud_add_fault(lab(h)->cloud,
+				json_packf(&h->run, "{s:f, s:i, s:s}", "probability",
+					   permille / 3000.0, "times", 1000, "fault",
+					   faults[f]));
+}
+
+static int mutations(struct harness *h)
+{
+	return lab(h)->mutations;
+}
+
+static bool happened(struct harness *h, const char *op, const char *step,
+		     const char *item)
+{
+	size_t i;
+	const json_t *row;
+
+	(void)item;
+	json_array_foreach(lab(h)->arrived, i, row)
+		if (streq(json_str_at(row, "op"), op) &&
+		    streq(json_str_at(row, "step"), step) &&
+		    json_bool_or(row, "changed", false))
+			return true;
+	return false;
+}
+
+/* --- end state and invariants ------------------------------------------ */
+
+static void describe(struct harness *h, struct buf *out)
+{
+	const char *table;
+	json_t *rows;
+
+	json_object_foreach((json_t *)(uintptr_t)cloud_state(lab(h)->cloud), table, rows)
+		/* How often a stack reported what is timing, not state. */
+		if (json_object_size(rows) > 0 && !strstr(table, "event"))
+			buf_printf(out, "%s: %zu\n", table, json_object_size(rows));
+}
+
+/* I1, I2: each mutation has an intent; none has its effect twice. */
+static void check_effects(struct harness *h)
+{
+	json_t *seen = json_own(&h->run, json_object());
+	const struct db_rows rows = harness_query(
+		h,
+		"select f.op_id || ' ' || f.step as key from effect f join operation o on o.id = "
+		"f.op_id where o.root_id = $1",
+		h->op);
+	size_t i;
+	const json_t *row;
+
+	json_array_foreach(lab(h)->arrived, i, row) {
+		const char *at = arena_printf(&h->run, "%s %s", json_str_at(row, "op"),
+					      json_str_at(row, "step"));
+		const char *key =
+			arena_printf(&h->run, "%s %s", at, json_str_at(row, "key"));
+		bool intended = false;
+
+		for (int n = 0; n < rows.n && !intended; n++)
+			intended = streq(db_text(&rows, n, "key"), at);
+		if (!intended)
+			harness_blame(h, "I1: %s arrived without an intent", key);
+		if (!json_bool_or(row, "changed", false))
+			continue;
+		if (json_object_get(seen, key))
+			harness_blame(h, "I2: two effects of %s", key);
+		json_object_set_new(seen, key, json_true());
+	}
+}
+
+/* I3, I8: what carries our tag is owned, itself or by its stack. */
+static void check_owned(struct harness *h)
+{
+	const struct db_rows rows = harness_query(
+		h, "select id, arn from resource where op_id = $1 and state <> 'gone'",
+		h->op);
+	const char *table, *id;
+	json_t *objects, *o;
+
+	json_object_foreach((json_t *)(uintptr_t)cloud_state(lab(h)->cloud), table,
+			    objects)
+		json_object_foreach(objects, id, o) {
+			const char *text = json_text(&h->run, o);
+			bool owned = strstr(text, "aws:cloudformation:stack-") != NULL;
+
+			if (!strstr(text, h->op) || strstr(table, "event"))
+				continue;
+			for (int n = 0; n < rows.n && !owned; n++)
+				owned = strstr(text, db_text(&rows, n, "id")) ||
+					streq(db_text(&rows, n, "id"), id);
+			if (!owned)
+				harness_blame(h, "%s: %s %s is owned by no row",
+					      h->cancelled ? "I8" : "I3", table, id);
+		}
+}
+
+static void check(struct harness *h)
+{
+	check_effects(h);
+	check_owned(h);
+}
+
+static const struct scenario scenarios[] = {
+	{.kind = "create_eks_control_plane",
+	 .input = "{\"kubernetes_version\": \"1.33\"}"},
+	{.kind = NULL},
+};
+
+const struct fault_world cloud_world = {
+	.name = "cloud",
+	.scenarios = scenarios,
+	.kinds = kinds,
+	.lag_ms = LAG_MS,
+	.reset = reset,
+	.attach = attach,
+	.set_fault = set_fault,
+	.set_random = set_random,
+	.mutations = mutations,
+	.happened = happened,
+	.describe = describe,
+	.check = check,
+	.n_faults = sizeof(faults) / sizeof(*faults),
+	.fault_name = name_of_fault,
+};
