@@ -192,7 +192,7 @@ json_t *cloud_seconds(int64_t wall_ms)
 /* Tokens are opaque to clients: an offset, guarded against made-up ones. */
 static const char *page_token(struct arena *a, size_t at)
 {
-	return arena_printf(a, "%08zx%08zx", at, (at * 2654435761u) & 0xffffffffu);
+	return arena_printf(a, "%08zx%08zx", at, ((at + 77) * 2654435761u) & 0xffffffffu);
 }
 
 json_t *cloud_page(struct cloud_call *call, json_t *all, const char *token, int64_t max,

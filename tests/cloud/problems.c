@@ -39,8 +39,15 @@ static bool ec2_fault(struct cloud_call *call, const struct model_op *op,
 	case PROBLEM_UNKNOWN:
 		return cloud_fault(call, "UnknownParameter",
 				   "The parameter %s is not recognized", v->member);
-	case PROBLEM_TYPE:
 	case PROBLEM_ENUM:
+		/* The one enumeration that has an error of its own. */
+		if (str_starts(name, "InstanceType"))
+			return cloud_fault(call, "InvalidInstanceType",
+					   "The following supplied instance types do not "
+					   "exist: [%s]",
+					   v->value);
+		break;
+	case PROBLEM_TYPE:
 	case PROBLEM_PATTERN:
 	case PROBLEM_LENGTH:
 	case PROBLEM_RANGE:
