@@ -136,6 +136,8 @@ static json_t *scalar(struct arena *a, struct str type, const struct value *v)
 		return v->bytes.n > 0 ? json_stringn(v->bytes.p, v->bytes.n) : NULL;
 	if (str_is(type, "i"))
 		return json_integer((json_int_t)v->number);
+	if (str_is(type, "z"))
+		return v->number ? json_integer((json_int_t)v->number) : NULL;
 	if (str_is(type, "b"))
 		return json_boolean(v->number != 0);
 	if (str_is(type, "d"))
