@@ -148,7 +148,8 @@ async function startCloud(s, options)
 	const models = [s.build, path.dirname(s.build)].map(d => `${d}/cloud-models.json`)
 		.find(f => fs.existsSync(f));
 
-	service(s, 'cloud', `${s.build}/instantstart-cloud`, ['--models', models, '--port', '0', '--tls-port', '0', '--ca-file', `${s.dir}/cloud-ca.pem`, '--ready-file', ready,
+	service(s, 'cloud', `${s.build}/instantstart-cloud`, ['--models', models, '--port', '0',
+		'--tls-port', '0', '--ca-file', `${s.dir}/cloud-ca.pem`, '--ready-file', ready,
 		'--speed', String(options.speed ?? 60), ...(options.cloudArgs ?? [])]);
 	await awaitService(s, 'cloud', () => fs.existsSync(ready));
 	const {http, https} = JSON.parse(fs.readFileSync(ready, 'utf8'));
@@ -278,8 +279,8 @@ export async function token(s, role, principal = role)
 
 /* --- up and down ---------------------------------------------------------------------------- */
 
-/* What a crashed run has left in this folder. */
-async function clearLeftovers(dir)
+/** Stops what a run, crashed or not, has left in this folder. */
+export async function clear(dir)
 {
 	if (!fs.existsSync(`${dir}/stack.json`))
 		return;
@@ -320,7 +321,7 @@ export async function up(dir, options = {})
 {
 	const s = {dir: path.resolve(dir), pids: {}, services: {}};
 
-	await clearLeftovers(s.dir);
+	await clear(s.dir);
 	s.aws = Boolean(options.aws);
 	s.build = path.resolve(options.build ?? process.env.INSTANTSTART_BUILD ?? `${top}/build`);
 	s.run = `${s.dir}/run`;

@@ -1,0 +1,135 @@
+// make demo and make run: brings the program up, and on the simulated cloud lets
+// one request make a whole cluster while the terminal shows how.
+import {spawnSync} from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import {clear, cloudOf, loginLink, shellEnv, token, tools, top, up} from '../stack/stack.mjs';
+import {bold, dim, follow, green, red} from './follow.mjs';
+
+const PORT = Number(process.env.DEMO_PORT ?? 3099);
+const [build, flag] = process.argv.slice(2);
+const aws = flag === '--aws';
+const dir = path.relative(top, process.env.DEMO_DIR ?? path.join(top, aws ? '.run/aws' : '.run/demo'));
+const short = file => path.relative(top, file).startsWith('..') ? file : path.relative(top, file);
+
+const REQUEST = {
+	name: 'demo',
+	zone: 'us-west-2a',
+	instance_type: 'ml.g5.12xlarge',
+	count: 2,
+};
+
+/** A file to source: the same cloud and keys for aws and kubectl. */
+function writeEnv(s)
+{
+	const lines = {
+		...Object.fromEntries(Object.entries(s.env).filter(([k]) => k.startsWith('AWS_'))),
+		AWS_REGION: s.env.INSTANTSTART_REGION,
+		KUBECONFIG: `${s.dir}/kubeconfig`,
+	};
+	const text = Object.entries(lines).map(([k, v]) => `export ${k}='${v}'\n`).join('');
+
+	fs.writeFileSync(`${s.dir}/env`, `${text}export PATH='${tools}':"$PATH"\n`, {mode: 0o600});
+	return {...shellEnv(s), ...lines};
+}
+
+function show(env, command, args)
+{
+	console.log(`\n${bold(`$ ${command} ${args.join(' ')}`)}`);
+	const done = spawnSync(command, args, {encoding: 'utf8', cwd: top, env});
+
+	process.stdout.write(done.stdout);
+	if (done.status !== 0)
+		throw new Error(`${command}: ${done.stderr}`);
+}
+
+async function makeCluster(s)
+{
+	const bearer = {authorization: `Bearer ${await token(s, 'admin', 'demo')}`};
+	const get = async p => {
+		const res = await fetch(s.url + p, {headers: bearer});
+
+		if (!res.ok)
+			throw new Error(`${p}: ${res.status} ${await res.text()}`);
+		return res.json();
+	};
+
+	console.log(`\n${bold('POST /api/v1/clusters')} ${JSON.stringify(REQUEST)}`);
+	const began = Date.now();
+	const res = await fetch(`${s.url}/api/v1/clusters`, {method: 'POST',
+		headers: {...bearer, 'content-type': 'application/json', 'idempotency-key': 'demo-1'},
+		body: JSON.stringify(REQUEST)});
+	const accepted = await res.json();
+
+	if (res.status !== 202)
+		throw new Error(`${res.status} ${JSON.stringify(accepted, null, 2)}`);
+	console.log(dim(`202 Accepted, ${res.headers.get('location')}\n`));
+	const end = await follow(get, accepted.id, began);
+
+	if (end.state !== 'succeeded')
+		throw new Error(`${end.state}: ${JSON.stringify(end.error ?? end.question, null, 2)}`);
+	return {cluster: await get('/api/v1/clusters/demo'), seconds: (Date.now() - began) / 1000};
+}
+
+function printEnd(s, link)
+{
+	console.log(`
+${bold('InstantStart')}   ${s.url}
+${bold('Sign in')}        ${link}
+${bold('Stop')}           make stop`);
+}
+
+async function demo()
+{
+	/* The simulated cloud forgets when it ends; a journal that remembers would be wrong. */
+	await clear(path.join(top, dir));
+	fs.rmSync(path.join(top, dir), {recursive: true, force: true});
+	console.log(dim('starting PostgreSQL, simulated cloud, FastCGI, pollers, nginx …'));
+	const s = await up(path.join(top, dir), {build, cloud: true, port: PORT, pgEnv: {PG_FSYNC: 'on'},
+		speed: 40, env: {INSTANTSTART_PUBLIC_URL: `http://localhost:${PORT}`}});
+
+	console.log(dim(`serving on ${s.url}`));
+	/* An account that was granted GPUs: a new one has none (ml.g5.12xlarge). */
+	await cloudOf(s.cloud_url).settings({quota: {'L-4C3F99F6': 16}});
+	const {cluster, seconds} = await makeCluster(s);
+	const env = writeEnv(s);
+
+	console.log(`\n${green('✓')} ${bold(`${cluster.name} is ${cluster.status}`)} after ${seconds.toFixed(0)} s: ${
+		cluster.resources.length} objects made, Kubernetes ${cluster.kubernetes_version}, ${cluster.endpoint}`);
+	show(env, 'aws', ['eks', 'update-kubeconfig', '--name', 'demo', '--kubeconfig', short(`${s.dir}/kubeconfig`)]);
+	show(env, 'aws', ['sagemaker', 'list-cluster-nodes', '--cluster-name', 'demo', '--output', 'table', '--query',
+		'ClusterNodeSummaries[].{group:InstanceGroupName,id:InstanceId,type:InstanceType,status:InstanceStatus.Status}']);
+	show(env, 'kubectl', ['get', 'nodes,pv,pvc']);
+	console.log(`
+Look around yourself:
+
+  . ${short(s.dir)}/env
+  aws cloudformation describe-stack-resources --stack-name instantstart-demo --output table
+  aws sagemaker describe-cluster --cluster-name demo
+  kubectl get pods -A`);
+	printEnd(s, s.login ?? loginLink(s));
+}
+
+async function real()
+{
+	const s = await up(path.join(top, dir), {build, aws: true, port: PORT, pgEnv: {PG_FSYNC: 'on'},
+		env: {INSTANTSTART_PUBLIC_URL: `http://localhost:${PORT}`}});
+
+	console.log(`Serving with your AWS credentials. Nothing has been made; the first request could be:
+
+  curl -s ${s.url}/api/v1/clusters?dry_run=plan -H "Authorization: Bearer $TOKEN" \\
+    -H 'Content-Type: application/json' \\
+    -d '{"name": "demo", "zone": "us-west-2a", "instance_type": "ml.g5.12xlarge", "count": 1}'
+
+It answers every object and call, and the quota it needs; without dry_run=plan it makes
+them. A token is made in the console, or by POST /api/v1/tokens once you have signed in.
+Logs are in ${short(s.dir)}.`);
+	printEnd(s, loginLink(s));
+}
+
+try {
+	await (aws ? real() : demo());
+} catch (e) {
+	console.error(`\n${red('✗')} ${e.message}\n\nLogs are in ${dir}; make stop stops what is running.`);
+	process.exit(1);
+}
