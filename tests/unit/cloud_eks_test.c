@@ -50,11 +50,63 @@ static void refused(struct lab *l, json_t *in, const char *code, const char *tex
 	cr_expect(lab_has(l->message, text), "%s", l->message);
 }
 
+static void checks(struct lab *l, const char *a, const char *a2, const char *b,
+		   const char *good, const char *wrong)
+{
+	json_t *in;
+
+	refused(l, request("one", wrong, a, b), "InvalidParameterException",
+		"could not be assumed because it does not exist or the trusted entity is not "
+		"correct");
+	refused(l, request("one", "arn:aws:iam::111122223333:role/none", a, b),
+		"InvalidParameterException", "could not be assumed");
+	refused(l, request("one", good, a, a2), "InvalidParameterException",
+		"at least two different AZs");
+	refused(l, request("one", good, a, "subnet-0123456789abcdef0"),
+		"InvalidParameterException", "does not exist");
+	in = request("one", good, a, b);
+	json_put_str(in, "version", "1.19");
+	refused(l, in, "InvalidParameterException", "unsupported Kubernetes version");
+	cloud_configure(
+		l->cloud,
+		json_own(&l->arena,
+			 json_pack("{s:[s],s:i}", "eks_unsupported_zones", "us-west-2b",
+				   "role_assumable_after_ms", 60000)));
+	refused(l, request("one", good, a, b), "InvalidParameterException",
+		"could not be assumed");
+	lab_wait(l, 60000);
+	refused(l, request("one", good, a, b), "UnsupportedAvailabilityZoneException",
+		"us-west-2b, the targeted availability zone");
+	cloud_configure(l->cloud,
+			json_own(&l->arena, json_pack("{s:n}", "eks_unsupported_zones")));
+}
+
+static void becomes_active(struct lab *l)
+{
+	json_t *out;
+
+	out = lab_call(l, "eks", "DescribeCluster", "{s:s}", "name", "one");
+	cr_expect_str_eq(json_str_at(out, "cluster.status"), "CREATING");
+	cr_expect_null(json_at(out, "cluster.endpoint"));
+	cr_expect_null(lab_try(l, "eks", "CreateAddon", "{s:s,s:s}", "clusterName", "one",
+			       "addonName", "vpc-cni"));
+	cr_expect_str_eq(l->code, "InvalidRequestException");
+	out = lab_until(l, "eks", "DescribeCluster", json_pack("{s:s}", "name", "one"),
+			"cluster.status", "ACTIVE", 15);
+	cr_expect(str_starts(json_str_at(out, "cluster.endpoint"),
+			     "https://127.0.0.1:4567/k8s/"));
+	cr_expect(str_starts(json_str_at(out, "cluster.identity.oidc.issuer"),
+			     "https://oidc."));
+	cr_expect_not_null(json_str_at(out, "cluster.certificateAuthority.data"));
+	cr_expect_not_null(ec2_group(
+		l->cloud,
+		json_str_at(out, "cluster.resourcesVpcConfig.clusterSecurityGroupId")));
+}
+
 Test(eks, clusters_are_checked_grow_and_go)
 {
 	struct lab l;
 	const char *vpc, *a, *a2, *b, *good, *wrong;
-	json_t *out, *in;
 
 	lab_start(&l);
 	vpc = json_str_at(
@@ -67,29 +119,7 @@ Test(eks, clusters_are_checked_grow_and_go)
 	good = role(&l, "control", eks_trust);
 	wrong = role(&l, "pods", pods_trust);
 
-	refused(&l, request("one", wrong, a, b), "InvalidParameterException",
-		"could not be assumed because it does not exist or the trusted entity is not "
-		"correct");
-	refused(&l, request("one", "arn:aws:iam::111122223333:role/none", a, b),
-		"InvalidParameterException", "could not be assumed");
-	refused(&l, request("one", good, a, a2), "InvalidParameterException",
-		"at least two different AZs");
-	refused(&l, request("one", good, a, "subnet-0123456789abcdef0"),
-		"InvalidParameterException", "does not exist");
-	in = request("one", good, a, b);
-	json_put_str(in, "version", "1.19");
-	refused(&l, in, "InvalidParameterException", "unsupported Kubernetes version");
-	cloud_configure(l.cloud, json_own(&l.arena,
-					  json_pack("{s:[s],s:i}",
-						    "eks_unsupported_zones", "us-west-2b",
-						    "role_assumable_after_ms", 60000)));
-	refused(&l, request("one", good, a, b), "InvalidParameterException",
-		"could not be assumed");
-	lab_wait(&l, 60000);
-	refused(&l, request("one", good, a, b), "UnsupportedAvailabilityZoneException",
-		"us-west-2b, the targeted availability zone");
-	cloud_configure(l.cloud,
-			json_own(&l.arena, json_pack("{s:n}", "eks_unsupported_zones")));
+	checks(&l, a, a2, b, good, wrong);
 
 	/* The same token: the same cluster. Another request with it: refused. */
 	cr_assert(create(&l, request("one", good, a, b)), "%s", l.message);
@@ -99,22 +129,7 @@ Test(eks, clusters_are_checked_grow_and_go)
 	refused(&l, request("one", good, a, b), "ResourceInUseException",
 		"Cluster already exists with name: one");
 
-	out = lab_call(&l, "eks", "DescribeCluster", "{s:s}", "name", "one");
-	cr_expect_str_eq(json_str_at(out, "cluster.status"), "CREATING");
-	cr_expect_null(json_at(out, "cluster.endpoint"));
-	cr_expect_null(lab_try(&l, "eks", "CreateAddon", "{s:s,s:s}", "clusterName",
-			       "one", "addonName", "vpc-cni"));
-	cr_expect_str_eq(l.code, "InvalidRequestException");
-	out = lab_until(&l, "eks", "DescribeCluster", json_pack("{s:s}", "name", "one"),
-			"cluster.status", "ACTIVE", 15);
-	cr_expect(str_starts(json_str_at(out, "cluster.endpoint"),
-			     "https://127.0.0.1:4567/k8s/"));
-	cr_expect(str_starts(json_str_at(out, "cluster.identity.oidc.issuer"),
-			     "https://oidc."));
-	cr_expect_not_null(json_str_at(out, "cluster.certificateAuthority.data"));
-	cr_expect_not_null(ec2_group(
-		l.cloud,
-		json_str_at(out, "cluster.resourcesVpcConfig.clusterSecurityGroupId")));
+	becomes_active(&l);
 
 	/* Its interfaces hold the subnets until it is gone. */
 	cr_expect_null(lab_try(&l, "ec2", "DeleteSubnet", "{s:s}", "SubnetId", a));
@@ -126,12 +141,38 @@ Test(eks, clusters_are_checked_grow_and_go)
 	lab_stop(&l);
 }
 
+static void entries(struct lab *l, const char *pods)
+{
+	const char *admin =
+		"arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy";
+	json_t *out;
+
+	/* The creator has an entry already: it made the stack. */
+	out = lab_call(l, "eks", "ListAssociatedAccessPolicies", "{s:s,s:s}",
+		       "clusterName", "demo", "principalArn",
+		       "arn:aws:iam::111122223333:user/operator");
+	cr_expect_str_eq(json_str_at(out, "associatedAccessPolicies.0.policyArn"), admin);
+	cr_expect_null(lab_try(l, "eks", "CreateAccessEntry", "{s:s,s:s}", "clusterName",
+			       "demo", "principalArn",
+			       "arn:aws:iam::111122223333:user/operator"));
+	cr_expect_str_eq(l->code, "ResourceInUseException");
+	lab_call(l, "eks", "CreateAccessEntry", "{s:s,s:s,s:s}", "clusterName", "demo",
+		 "principalArn", pods, "type", "EC2_LINUX");
+	cr_expect_null(lab_try(l, "eks", "AssociateAccessPolicy", "{s:s,s:s,s:s,s:{s:s}}",
+			       "clusterName", "demo", "principalArn", pods, "policyArn",
+			       admin, "accessScope", "type", "cluster"));
+	cr_expect_str_eq(l->code, "InvalidRequestException");
+	lab_call(l, "eks", "DeleteAccessEntry", "{s:s,s:s}", "clusterName", "demo",
+		 "principalArn", pods);
+	cr_expect_null(lab_try(l, "eks", "DescribeAccessEntry", "{s:s,s:s}",
+			       "clusterName", "demo", "principalArn", pods));
+	cr_expect_str_eq(l->code, "ResourceNotFoundException");
+}
+
 Test(eks, addons_entries_and_identities)
 {
 	struct lab l;
 	const char *pods, *operator_name = "amazon-sagemaker-hyperpod-training-operator";
-	const char *admin =
-		"arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy";
 	json_t *out;
 
 	lab_start(&l);
@@ -182,26 +223,6 @@ Test(eks, addons_entries_and_identities)
 	cr_expect_not_null(cloud_kube_get(l.cloud, "demo", "storage.k8s.io/v1",
 					  "csidrivers", NULL, "s3.csi.aws.com"));
 
-	/* The creator has an entry already: it made the stack. */
-	out = lab_call(&l, "eks", "ListAssociatedAccessPolicies", "{s:s,s:s}",
-		       "clusterName", "demo", "principalArn",
-		       "arn:aws:iam::111122223333:user/operator");
-	cr_expect_str_eq(json_str_at(out, "associatedAccessPolicies.0.policyArn"), admin);
-	cr_expect_null(lab_try(&l, "eks", "CreateAccessEntry", "{s:s,s:s}", "clusterName",
-			       "demo", "principalArn",
-			       "arn:aws:iam::111122223333:user/operator"));
-	cr_expect_str_eq(l.code, "ResourceInUseException");
-	lab_call(&l, "eks", "CreateAccessEntry", "{s:s,s:s,s:s}", "clusterName", "demo",
-		 "principalArn", pods, "type", "EC2_LINUX");
-	cr_expect_null(lab_try(&l, "eks", "AssociateAccessPolicy",
-			       "{s:s,s:s,s:s,s:{s:s}}", "clusterName", "demo",
-			       "principalArn", pods, "policyArn", admin, "accessScope",
-			       "type", "cluster"));
-	cr_expect_str_eq(l.code, "InvalidRequestException");
-	lab_call(&l, "eks", "DeleteAccessEntry", "{s:s,s:s}", "clusterName", "demo",
-		 "principalArn", pods);
-	cr_expect_null(lab_try(&l, "eks", "DescribeAccessEntry", "{s:s,s:s}",
-			       "clusterName", "demo", "principalArn", pods));
-	cr_expect_str_eq(l.code, "ResourceNotFoundException");
+	entries(&l, pods);
 	lab_stop(&l);
 }

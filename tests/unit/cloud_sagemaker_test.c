@@ -132,53 +132,108 @@ static json_t *newest_error(struct site *s)
 	return json_find(list, "EventLevel", "Error");
 }
 
-Test(sagemaker, a_cluster_grows_changes_and_goes)
+static void grows(struct site *s, size_t enis)
 {
-	struct site s;
 	json_t *list, *out;
-	const char *first, *gone;
-	size_t enis;
 
-	build(&s, "sagemaker-demo");
-	enis = lab_rows(&s.l, "ec2.interface");
-	lab_call(&s.l, "eks", "CreateAddon", "{s:s,s:s}", "clusterName", "demo",
+	lab_call(&s->l, "eks", "CreateAddon", "{s:s,s:s}", "clusterName", "demo",
 		 "addonName", "coredns");
-	cr_assert(call(&s, "CreateCluster",
-		       request(&s, group(&s, "workers", "ml.m6i.xlarge", 2), true)),
-		  "%s", s.l.message);
-	cr_expect_not(call(&s, "CreateCluster",
-			   request(&s, group(&s, "workers", "ml.m6i.xlarge", 2), true)));
-	cr_expect_str_eq(s.l.code, "ResourceInUse");
-	cr_expect_not(
-		call(&s, "DeleteCluster", json_pack("{s:s}", "ClusterName", "pod")));
-	cr_expect_str_eq(s.l.code, "ConflictException");
+	cr_assert(call(s, "CreateCluster",
+		       request(s, group(s, "workers", "ml.m6i.xlarge", 2), true)),
+		  "%s", s->l.message);
+	cr_expect_not(call(s, "CreateCluster",
+			   request(s, group(s, "workers", "ml.m6i.xlarge", 2), true)));
+	cr_expect_str_eq(s->l.code, "ResourceInUse");
+	cr_expect_not(call(s, "DeleteCluster", json_pack("{s:s}", "ClusterName", "pod")));
+	cr_expect_str_eq(s->l.code, "ConflictException");
 
 	/* InService says nothing about nodes. */
-	out = lab_until(&s.l, "sagemaker", "DescribeCluster",
+	out = lab_until(&s->l, "sagemaker", "DescribeCluster",
 			json_pack("{s:s}", "ClusterName", "pod"), "ClusterStatus",
 			"InService", 10);
 	cr_expect(json_int_or(out, "InstanceGroups.0.CurrentCount", -1) == 0);
 	cr_expect(json_int_or(out, "InstanceGroups.0.TargetCount", -1) == 2);
-	until_count(&s, "workers", 2, 20);
-	lab_wait(&s.l, 60000);
-	list = nodes(&s);
+	until_count(s, "workers", 2, 20);
+	lab_wait(&s->l, 60000);
+	list = nodes(s);
 	cr_expect(json_array_size(list) == 2);
-	first = json_str_at(json_array_get(list, 0), "InstanceId");
-	cr_expect(str_starts(first, "i-"));
-	cr_expect_str_eq(ready_of(&s, json_array_get(list, 0)), "True");
-	cr_expect_str_eq(label_of(&s, json_array_get(list, 0),
+	cr_expect_str_eq(ready_of(s, json_array_get(list, 0)), "True");
+	cr_expect_str_eq(label_of(s, json_array_get(list, 0),
 				  "sagemaker.amazonaws.com/instance-group-name"),
 			 "workers");
 	cr_expect_str_eq(
-		label_of(&s, json_array_get(list, 0), "node.kubernetes.io/instance-type"),
+		label_of(s, json_array_get(list, 0), "node.kubernetes.io/instance-type"),
 		"ml.m6i.xlarge");
-	cr_expect(lab_rows(&s.l, "ec2.interface") == enis + 2);
-
+	cr_expect(lab_rows(&s->l, "ec2.interface") == enis + 2);
 	/* CoreDNS heals by itself. */
-	lab_until(&s.l, "eks", "DescribeAddon",
+	lab_until(&s->l, "eks", "DescribeAddon",
 		  json_pack("{s:s,s:s}", "clusterName", "demo", "addonName", "coredns"),
 		  "addon.status", "ACTIVE", 5);
+}
 
+/* A group that is not mentioned stays; what a mentioned one leaves out goes. */
+static void updates(struct site *s)
+{
+	json_t *g = json_own(&s->l.arena, group(s, "big", "ml.m6i.xlarge", 1));
+	json_t *labelled = json_own(&s->l.arena, json_copy(g));
+
+	json_object_set_new(labelled, "KubernetesConfig",
+			    json_pack("{s:{s:s}}", "Labels", "team", "red"));
+	cr_assert(call(s, "UpdateCluster",
+		       json_pack("{s:s,s:[O]}", "ClusterName", "pod", "InstanceGroups",
+				 labelled)),
+		  "%s", s->l.message);
+	until_count(s, "big", 1, 20);
+	until_count(s, "workers", 3, 1);
+	cr_expect_str_eq(
+		label_of(s, json_find(nodes(s), "InstanceGroupName", "big"), "team"),
+		"red");
+	cr_assert(call(
+		s, "UpdateCluster",
+		json_pack("{s:s,s:[O]}", "ClusterName", "pod", "InstanceGroups", g)));
+	g = json_find(json_at(describe(s), "InstanceGroups"), "InstanceGroupName", "big");
+	cr_expect_null(json_object_get(g, "KubernetesConfig"));
+}
+
+static void batches(struct site *s)
+{
+	const json_t *node = json_find(nodes(s), "InstanceGroupName", "workers");
+	const char *victim = json_str_at(node, "InstanceId"), *logical;
+	json_t *out;
+
+	/* Chosen victims lower the target; unknown ones fail alone. */
+	out = lab_call(&s->l, "sagemaker", "BatchDeleteClusterNodes", "{s:s,s:[s,s]}",
+		       "ClusterName", "pod", "NodeIds", victim, "i-0123456789abcdef0");
+	cr_expect_str_eq(json_str_at(out, "Successful.0"), victim);
+	cr_expect_str_eq(json_str_at(out, "Failed.0.Code"), "NodeIdNotFound");
+	until_count(s, "workers", 2, 5);
+
+	/* Replaced: another instance, the same logical id. */
+	node = json_find(nodes(s), "InstanceGroupName", "big");
+	victim = json_str_at(node, "InstanceId");
+	logical = json_str_at(node, "NodeLogicalId");
+	out = lab_call(&s->l, "sagemaker", "BatchReplaceClusterNodes", "{s:s,s:[s]}",
+		       "ClusterName", "pod", "NodeIds", victim);
+	cr_expect_str_eq(json_str_at(out, "Successful.0"), victim);
+	out = lab_call(&s->l, "sagemaker", "BatchReplaceClusterNodes", "{s:s,s:[s]}",
+		       "ClusterName", "pod", "NodeLogicalIds", logical);
+	cr_expect_str_eq(json_str_at(out, "FailedNodeLogicalIds.0.ErrorCode"),
+			 "InstanceIdInUse");
+	lab_wait(&s->l, 5000);
+	until_count(s, "big", 1, 25);
+	out = lab_call(&s->l, "sagemaker", "DescribeClusterNode", "{s:s,s:s}",
+		       "ClusterName", "pod", "NodeLogicalId", logical);
+	cr_expect_str_neq(json_str_at(out, "NodeDetails.InstanceId"), victim);
+}
+
+Test(sagemaker, a_cluster_grows_changes_and_goes)
+{
+	struct site s;
+	size_t enis;
+
+	build(&s, "sagemaker-demo");
+	enis = lab_rows(&s.l, "ec2.interface");
+	grows(&s, enis);
 	/* The same token adds once. */
 	for (int i = 0; i < 2; i++)
 		cr_assert(call(&s, "BatchAddClusterNodes",
@@ -188,44 +243,19 @@ Test(sagemaker, a_cluster_grows_changes_and_goes)
 					 "add-1")),
 			  "%s", s.l.message);
 	until_count(&s, "workers", 3, 20);
+	updates(&s);
+	batches(&s);
 
-	/* A group that is not mentioned stays; what a mentioned one leaves out goes. */
-	out = json_own(&s.l.arena, group(&s, "big", "ml.m6i.xlarge", 1));
-	json_object_set_new(out, "KubernetesConfig",
-			    json_pack("{s:{s:s}}", "Labels", "a", "b"));
-	cr_assert(call(&s, "UpdateCluster",
-		       json_pack("{s:s,s:[O]}", "ClusterName", "pod", "InstanceGroups",
-				 out)),
-		  "%s", s.l.message);
-	until_count(&s, "big", 1, 20);
-	until_count(&s, "workers", 3, 1);
-	cr_assert(call(&s, "UpdateCluster",
-		       json_pack("{s:s,s:[o]}", "ClusterName", "pod", "InstanceGroups",
-				 group(&s, "big", "ml.m6i.xlarge", 1))));
-	out = json_find(json_at(describe(&s), "InstanceGroups"), "InstanceGroupName",
-			"big");
-	cr_expect_null(json_object_get(out, "KubernetesConfig"));
-
-	/* Chosen victims lower the target; unknown ones fail alone. */
-	out = lab_call(&s.l, "sagemaker", "BatchDeleteClusterNodes", "{s:s,s:[s,s]}",
-		       "ClusterName", "pod", "NodeIds", first, "i-0123456789abcdef0");
-	cr_expect_str_eq(json_str_at(out, "Successful.0"), first);
-	cr_expect_str_eq(json_str_at(out, "Failed.0.Code"), "NodeIdNotFound");
-	until_count(&s, "workers", 2, 5);
-
-	/* Replaced: another instance, the same logical id. */
-	list = nodes(&s);
-	gone = json_str_at(json_find(list, "InstanceGroupName", "big"), "InstanceId");
-	first = json_str_at(json_find(list, "InstanceGroupName", "big"), "NodeLogicalId");
-	lab_call(&s.l, "sagemaker", "BatchReplaceClusterNodes", "{s:s,s:[s]}",
-		 "ClusterName", "pod", "NodeIds", gone);
-	lab_wait(&s.l, 5000);
-	until_count(&s, "big", 1, 25);
-	out = lab_call(&s.l, "sagemaker", "DescribeClusterNode", "{s:s,s:s}",
-		       "ClusterName", "pod", "NodeLogicalId", first);
-	cr_expect_str_neq(json_str_at(out, "NodeDetails.InstanceId"), gone);
-
+	/* Without their role the interfaces stay, and so does the cluster. */
+	lab_call(&s.l, "iam", "DeleteRole", "{s:s}", "RoleName", "nodes");
 	cr_assert(call(&s, "DeleteCluster", json_pack("{s:s}", "ClusterName", "pod")));
+	lab_wait(&s.l, 10 * 60000);
+	cr_expect_str_eq(json_str_at(describe(&s), "ClusterStatus"), "Deleting");
+	cr_expect(lab_has(
+		json_str_at(json_array_get(nodes(&s), 0), "InstanceStatus.Message"),
+		"does not have permission to perform"));
+	lab_call(&s.l, "iam", "CreateRole", "{s:s,s:s}", "RoleName", "nodes",
+		 "AssumeRolePolicyDocument", trust);
 	lab_until(&s.l, "sagemaker", "DescribeCluster",
 		  json_pack("{s:s}", "ClusterName", "pod"), "", "ResourceNotFound", 20);
 	cr_expect(lab_rows(&s.l, "sagemaker.node") == 0);
@@ -271,7 +301,6 @@ Test(sagemaker, refusals)
 	cr_expect_not(call(&s, "CreateCluster", in));
 	cr_expect(lab_has(s.l.message, "Continuous"), "%s", s.l.message);
 
-	/* The EKS cluster cannot go while its network is held, nor its role be used. */
 	cr_expect(lab_rows(&s.l, "sagemaker.cluster") == 0);
 	lab_stop(&s.l);
 }

@@ -10,8 +10,8 @@
 
 const struct cfn_type *cfn_type_find(const char *name)
 {
-	const struct cfn_type *const all[] = {cfn_types_ec2, cfn_types_eks,
-					      cfn_types_iam};
+	const struct cfn_type *const all[] = {cfn_types_ec2, cfn_types_group,
+					      cfn_types_eks, cfn_types_iam};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		for (const struct cfn_type *t = all[i]; t->name; t++)
@@ -145,4 +145,37 @@ bool cfn_is_missing(const char *code)
 {
 	return code && (strstr(code, "NotFound") != NULL || streq(code, "NoSuchEntity") ||
 			streq(code, "Gateway.NotAttached"));
+}
+
+const char *cfn_prop(const struct cfn_unit *u, const char *name)
+{
+	return json_str_at(u->props, name);
+}
+
+bool cfn_prop_bool(const struct cfn_unit *u, const char *name, bool fallback)
+{
+	const json_t *v = json_object_get(u->props, name);
+
+	if (json_is_string(v))
+		return streq(json_string_value(v), "true");
+	return v ? json_is_true(v) : fallback;
+}
+
+/* The input of a Create call, with tags. */
+json_t *cfn_tagged(struct cfn_unit *u, const char *type, json_t *in)
+{
+	json_object_set_new(
+		in, "TagSpecifications",
+		json_pack("[{s:s,s:O}]", "ResourceType", type, "Tags", cfn_own_tags(u)));
+	return in;
+}
+
+void cfn_copy_props(struct cfn_unit *u, json_t *in, const char *const *names)
+{
+	for (; *names; names++) {
+		json_t *v = json_object_get(u->props, *names);
+
+		if (v)
+			json_object_set(in, *names, v);
+	}
 }

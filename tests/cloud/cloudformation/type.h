@@ -38,7 +38,8 @@ struct cfn_type {
 };
 
 const struct cfn_type *cfn_type_find(const char *name);
-extern const struct cfn_type cfn_types_ec2[], cfn_types_eks[], cfn_types_iam[];
+extern const struct cfn_type cfn_types_ec2[], cfn_types_group[], cfn_types_eks[],
+	cfn_types_iam[];
 
 /* The input is given as json_pack's format. false: u->code and message. */
 bool cfn_invoke(struct cfn_unit *u, const char *service, const char *op, json_t **ret,
@@ -56,6 +57,12 @@ json_t *cfn_own_tags(const struct cfn_unit *u);
 void cfn_stamp(struct cfn_unit *u);
 /* {"Key": "Value"} of the tags. */
 json_t *cfn_tag_map(const struct cfn_unit *u);
+/* Properties: text (NULL: absent), truth, and several copied under their names. */
+const char *cfn_prop(const struct cfn_unit *u, const char *name);
+bool cfn_prop_bool(const struct cfn_unit *u, const char *name, bool fallback);
+void cfn_copy_props(struct cfn_unit *u, json_t *in, const char *const *names);
+/* `in` with TagSpecifications for EC2's resource type. */
+json_t *cfn_tagged(struct cfn_unit *u, const char *type, json_t *in);
 /* true when the code means "there is no such thing". */
 bool cfn_is_missing(const char *code);
 

@@ -5,43 +5,11 @@
 #include "core/base/str.h"
 #include "core/json/tree.h"
 
-static const char *prop(const struct cfn_unit *u, const char *name)
-{
-	return json_str_at(u->props, name);
-}
-
-static bool prop_bool(const struct cfn_unit *u, const char *name, bool fallback)
-{
-	const json_t *v = json_object_get(u->props, name);
-
-	if (json_is_string(v))
-		return streq(json_string_value(v), "true");
-	return v ? json_is_true(v) : fallback;
-}
-
-/* The input of a Create call, with tags. */
-static json_t *tagged(struct cfn_unit *u, const char *type, json_t *in)
-{
-	json_object_set_new(
-		in, "TagSpecifications",
-		json_pack("[{s:s,s:O}]", "ResourceType", type, "Tags", cfn_own_tags(u)));
-	return in;
-}
-
-static void copy_props(struct cfn_unit *u, json_t *in, const char *const *names)
-{
-	for (; *names; names++) {
-		json_t *v = json_object_get(u->props, *names);
-
-		if (v)
-			json_object_set(in, *names, v);
-	}
-}
-
 static bool set_vpc_dns(struct cfn_unit *u, const char *member)
 {
 	return cfn_invoke(u, "ec2", "ModifyVpcAttribute", NULL, "{s:s,s:{s:b}}", "VpcId",
-			  cfn_physical(u), member, "Value", prop_bool(u, member, false));
+			  cfn_physical(u), member, "Value",
+			  cfn_prop_bool(u, member, false));
 }
 
 static bool vpc_create(struct cfn_unit *u)
@@ -49,12 +17,12 @@ static bool vpc_create(struct cfn_unit *u)
 	static const char *const names[] = {"CidrBlock", "InstanceTenancy", NULL};
 	json_t *in = json_new_object(u->arena), *out;
 
-	copy_props(u, in, names);
-	if (!cfn_invoke_tree(u, "ec2", "CreateVpc", tagged(u, "vpc", in), &out))
+	cfn_copy_props(u, in, names);
+	if (!cfn_invoke_tree(u, "ec2", "CreateVpc", cfn_tagged(u, "vpc", in), &out))
 		return false;
 	cfn_set_physical(u, json_str_or(out, "Vpc.VpcId", ""));
 	cfn_set_attr(u, "VpcId", cfn_physical(u));
-	cfn_set_attr(u, "CidrBlock", prop(u, "CidrBlock"));
+	cfn_set_attr(u, "CidrBlock", cfn_prop(u, "CidrBlock"));
 	if (json_object_get(u->props, "EnableDnsSupport") &&
 	    !set_vpc_dns(u, "EnableDnsSupport"))
 		return false;
@@ -72,7 +40,7 @@ static bool igw_create(struct cfn_unit *u)
 	json_t *in = json_new_object(u->arena), *out;
 
 	if (!cfn_invoke_tree(u, "ec2", "CreateInternetGateway",
-			     tagged(u, "internet-gateway", in), &out))
+			     cfn_tagged(u, "internet-gateway", in), &out))
 		return false;
 	cfn_set_physical(u, json_str_or(out, "InternetGateway.InternetGatewayId", ""));
 	cfn_set_attr(u, "InternetGatewayId", cfn_physical(u));
@@ -88,10 +56,10 @@ static bool igw_remove(struct cfn_unit *u)
 static bool attachment_create(struct cfn_unit *u)
 {
 	if (!cfn_invoke(u, "ec2", "AttachInternetGateway", NULL, "{s:s,s:s}", "VpcId",
-			prop(u, "VpcId"), "InternetGatewayId",
-			prop(u, "InternetGatewayId")))
+			cfn_prop(u, "VpcId"), "InternetGatewayId",
+			cfn_prop(u, "InternetGatewayId")))
 		return false;
-	cfn_set_physical(u, arena_printf(u->arena, "IGW|%s", prop(u, "VpcId")));
+	cfn_set_physical(u, arena_printf(u->arena, "IGW|%s", cfn_prop(u, "VpcId")));
 	cfn_set_attr(u, "AttachmentType", "IGW");
 	return true;
 }
@@ -99,8 +67,8 @@ static bool attachment_create(struct cfn_unit *u)
 static bool attachment_remove(struct cfn_unit *u)
 {
 	return cfn_invoke(u, "ec2", "DetachInternetGateway", NULL, "{s:s,s:s}", "VpcId",
-			  prop(u, "VpcId"), "InternetGatewayId",
-			  prop(u, "InternetGatewayId"));
+			  cfn_prop(u, "VpcId"), "InternetGatewayId",
+			  cfn_prop(u, "InternetGatewayId"));
 }
 
 static bool subnet_create(struct cfn_unit *u)
@@ -109,15 +77,15 @@ static bool subnet_create(struct cfn_unit *u)
 					    NULL};
 	json_t *in = json_new_object(u->arena), *out;
 
-	copy_props(u, in, names);
-	if (!cfn_invoke_tree(u, "ec2", "CreateSubnet", tagged(u, "subnet", in), &out))
+	cfn_copy_props(u, in, names);
+	if (!cfn_invoke_tree(u, "ec2", "CreateSubnet", cfn_tagged(u, "subnet", in), &out))
 		return false;
 	cfn_set_physical(u, json_str_or(out, "Subnet.SubnetId", ""));
 	cfn_set_attr(u, "SubnetId", cfn_physical(u));
-	cfn_set_attr(u, "VpcId", prop(u, "VpcId"));
-	cfn_set_attr(u, "CidrBlock", prop(u, "CidrBlock"));
+	cfn_set_attr(u, "VpcId", cfn_prop(u, "VpcId"));
+	cfn_set_attr(u, "CidrBlock", cfn_prop(u, "CidrBlock"));
 	cfn_set_attr(u, "AvailabilityZone", json_str_at(out, "Subnet.AvailabilityZone"));
-	if (!prop_bool(u, "MapPublicIpOnLaunch", false))
+	if (!cfn_prop_bool(u, "MapPublicIpOnLaunch", false))
 		return true;
 	return cfn_invoke(u, "ec2", "ModifySubnetAttribute", NULL, "{s:s,s:{s:b}}",
 			  "SubnetId", cfn_physical(u), "MapPublicIpOnLaunch", "Value", 1);
@@ -134,8 +102,8 @@ static bool eip_create(struct cfn_unit *u)
 	static const char *const names[] = {"Domain", NULL};
 	json_t *in = json_new_object(u->arena), *out;
 
-	copy_props(u, in, names);
-	if (!cfn_invoke_tree(u, "ec2", "AllocateAddress", tagged(u, "elastic-ip", in),
+	cfn_copy_props(u, in, names);
+	if (!cfn_invoke_tree(u, "ec2", "AllocateAddress", cfn_tagged(u, "elastic-ip", in),
 			     &out))
 		return false;
 	cfn_set_physical(u, json_str_or(out, "PublicIp", ""));
@@ -156,10 +124,10 @@ static bool nat_create(struct cfn_unit *u)
 					    "ConnectivityType", NULL};
 	json_t *in = json_new_object(u->arena), *out;
 
-	copy_props(u, in, names);
+	cfn_copy_props(u, in, names);
 	json_put_str(in, "ClientToken", cloud_id(u->cloud, u->arena, "cfn-", 32));
-	if (!cfn_invoke_tree(u, "ec2", "CreateNatGateway", tagged(u, "natgateway", in),
-			     &out))
+	if (!cfn_invoke_tree(u, "ec2", "CreateNatGateway",
+			     cfn_tagged(u, "natgateway", in), &out))
 		return false;
 	cfn_set_physical(u, json_str_or(out, "NatGateway.NatGatewayId", ""));
 	cfn_set_attr(u, "NatGatewayId", cfn_physical(u));
@@ -213,9 +181,9 @@ static bool table_create(struct cfn_unit *u)
 	static const char *const names[] = {"VpcId", NULL};
 	json_t *in = json_new_object(u->arena), *out;
 
-	copy_props(u, in, names);
-	if (!cfn_invoke_tree(u, "ec2", "CreateRouteTable", tagged(u, "route-table", in),
-			     &out))
+	cfn_copy_props(u, in, names);
+	if (!cfn_invoke_tree(u, "ec2", "CreateRouteTable",
+			     cfn_tagged(u, "route-table", in), &out))
 		return false;
 	cfn_set_physical(u, json_str_or(out, "RouteTable.RouteTableId", ""));
 	cfn_set_attr(u, "RouteTableId", cfn_physical(u));
@@ -234,20 +202,20 @@ static bool route_create(struct cfn_unit *u)
 					    "GatewayId", "NatGatewayId", NULL};
 	json_t *in = json_new_object(u->arena);
 
-	copy_props(u, in, names);
+	cfn_copy_props(u, in, names);
 	if (!cfn_invoke_tree(u, "ec2", "CreateRoute", in, NULL))
 		return false;
-	cfn_set_physical(u, arena_printf(u->arena, "%s|%s", prop(u, "RouteTableId"),
-					 prop(u, "DestinationCidrBlock")));
-	cfn_set_attr(u, "CidrBlock", prop(u, "DestinationCidrBlock"));
+	cfn_set_physical(u, arena_printf(u->arena, "%s|%s", cfn_prop(u, "RouteTableId"),
+					 cfn_prop(u, "DestinationCidrBlock")));
+	cfn_set_attr(u, "CidrBlock", cfn_prop(u, "DestinationCidrBlock"));
 	return true;
 }
 
 static bool route_remove(struct cfn_unit *u)
 {
 	return cfn_invoke(u, "ec2", "DeleteRoute", NULL, "{s:s,s:s}", "RouteTableId",
-			  prop(u, "RouteTableId"), "DestinationCidrBlock",
-			  prop(u, "DestinationCidrBlock"));
+			  cfn_prop(u, "RouteTableId"), "DestinationCidrBlock",
+			  cfn_prop(u, "DestinationCidrBlock"));
 }
 
 static bool association_create(struct cfn_unit *u)
@@ -255,8 +223,8 @@ static bool association_create(struct cfn_unit *u)
 	json_t *out;
 
 	if (!cfn_invoke(u, "ec2", "AssociateRouteTable", &out, "{s:s,s:s}",
-			"RouteTableId", prop(u, "RouteTableId"), "SubnetId",
-			prop(u, "SubnetId")))
+			"RouteTableId", cfn_prop(u, "RouteTableId"), "SubnetId",
+			cfn_prop(u, "SubnetId")))
 		return false;
 	cfn_set_physical(u, json_str_or(out, "AssociationId", ""));
 	cfn_set_attr(u, "Id", cfn_physical(u));
@@ -280,9 +248,9 @@ static bool endpoint_create(struct cfn_unit *u)
 					    NULL};
 	json_t *in = json_new_object(u->arena), *out;
 
-	copy_props(u, in, names);
-	if (!cfn_invoke_tree(u, "ec2", "CreateVpcEndpoint", tagged(u, "vpc-endpoint", in),
-			     &out))
+	cfn_copy_props(u, in, names);
+	if (!cfn_invoke_tree(u, "ec2", "CreateVpcEndpoint",
+			     cfn_tagged(u, "vpc-endpoint", in), &out))
 		return false;
 	cfn_set_physical(u, json_str_or(out, "VpcEndpoint.VpcEndpointId", ""));
 	cfn_set_attr(u, "Id", cfn_physical(u));
@@ -299,113 +267,6 @@ static bool endpoint_remove(struct cfn_unit *u)
 	u->code = json_str_at(out, "Unsuccessful.0.Error.Code");
 	u->message = json_str_at(out, "Unsuccessful.0.Error.Message");
 	return !u->code;
-}
-
-/* A rule of the template as an IpPermission of EC2. */
-static json_t *permission(struct cfn_unit *u, const json_t *rule)
-{
-	json_t *p = json_packf(u->arena, "{s:O}", "IpProtocol",
-			       json_object_get(rule, "IpProtocol"));
-	const char *group = json_str_or(rule, "SourceSecurityGroupId",
-					json_str_at(rule, "DestinationSecurityGroupId"));
-	const char *text = json_str_at(rule, "Description");
-	json_t *target =
-		group ? json_pack("{s:s}", "GroupId", group)
-		      : json_pack("{s:s}", "CidrIp", json_str_or(rule, "CidrIp", ""));
-
-	json_put_str(target, "Description", text);
-	json_object_set_new(p, group ? "UserIdGroupPairs" : "IpRanges",
-			    json_pack("[o]", target));
-	if (json_object_get(rule, "FromPort"))
-		json_object_set(p, "FromPort", json_object_get(rule, "FromPort"));
-	if (json_object_get(rule, "ToPort"))
-		json_object_set(p, "ToPort", json_object_get(rule, "ToPort"));
-	return p;
-}
-
-static bool change_rule(struct cfn_unit *u, const char *op, const char *group,
-			const json_t *rule)
-{
-	return cfn_invoke(u, "ec2", op, NULL, "{s:s,s:[O]}", "GroupId", group,
-			  "IpPermissions", permission(u, rule));
-}
-
-/* Given egress rules replace the default one. */
-static bool group_egress(struct cfn_unit *u, const json_t *rules)
-{
-	json_t *any = json_packf(u->arena, "{s:s,s:s}", "IpProtocol", "-1", "CidrIp",
-				 "0.0.0.0/0");
-	size_t i;
-	json_t *rule;
-
-	if (!rules)
-		return true;
-	if (!change_rule(u, "RevokeSecurityGroupEgress", cfn_physical(u), any))
-		return false;
-	json_array_foreach(rules, i, rule)
-		if (!change_rule(u, "AuthorizeSecurityGroupEgress", cfn_physical(u),
-				 rule))
-			return false;
-	return true;
-}
-
-static bool group_create(struct cfn_unit *u)
-{
-	static const char *const names[] = {"VpcId", "GroupName", NULL};
-	json_t *in = json_new_object(u->arena), *out, *rule;
-	size_t i;
-
-	copy_props(u, in, names);
-	json_put_str(in, "Description", prop(u, "GroupDescription"));
-	if (!prop(u, "GroupName"))
-		json_put_str(in, "GroupName", cfn_generated_name(u, 255));
-	if (!cfn_invoke_tree(u, "ec2", "CreateSecurityGroup",
-			     tagged(u, "security-group", in), &out))
-		return false;
-	cfn_set_physical(u, json_str_or(out, "GroupId", ""));
-	cfn_set_attr(u, "GroupId", cfn_physical(u));
-	cfn_set_attr(u, "Id", cfn_physical(u));
-	cfn_set_attr(u, "VpcId", prop(u, "VpcId"));
-	json_array_foreach(json_object_get(u->props, "SecurityGroupIngress"), i, rule)
-		if (!change_rule(u, "AuthorizeSecurityGroupIngress", cfn_physical(u),
-				 rule))
-			return false;
-	return group_egress(u, json_object_get(u->props, "SecurityGroupEgress"));
-}
-
-static bool group_remove(struct cfn_unit *u)
-{
-	return cfn_invoke(u, "ec2", "DeleteSecurityGroup", NULL, "{s:s}", "GroupId",
-			  cfn_physical(u));
-}
-
-static bool rule_create(struct cfn_unit *u, const char *op)
-{
-	if (!change_rule(u, op, prop(u, "GroupId"), u->props))
-		return false;
-	cfn_set_physical(u, cloud_id(u->cloud, u->arena, "sgr-", 17));
-	cfn_set_attr(u, "Id", cfn_physical(u));
-	return true;
-}
-
-static bool ingress_create(struct cfn_unit *u)
-{
-	return rule_create(u, "AuthorizeSecurityGroupIngress");
-}
-
-static bool ingress_remove(struct cfn_unit *u)
-{
-	return change_rule(u, "RevokeSecurityGroupIngress", prop(u, "GroupId"), u->props);
-}
-
-static bool egress_create(struct cfn_unit *u)
-{
-	return rule_create(u, "AuthorizeSecurityGroupEgress");
-}
-
-static bool egress_remove(struct cfn_unit *u)
-{
-	return change_rule(u, "RevokeSecurityGroupEgress", prop(u, "GroupId"), u->props);
 }
 
 const struct cfn_type cfn_types_ec2[] = {
@@ -431,14 +292,5 @@ const struct cfn_type cfn_types_ec2[] = {
 	 "VpcId* ServiceName VpcEndpointType RouteTableIds SubnetIds SecurityGroupIds "
 	 "PrivateDnsEnabled PolicyDocument Tags",
 	 5, 5, endpoint_create, NULL, endpoint_remove, NULL},
-	{"AWS::EC2::SecurityGroup",
-	 "GroupDescription* GroupName VpcId SecurityGroupIngress SecurityGroupEgress Tags",
-	 5, 2, group_create, NULL, group_remove, NULL},
-	{"AWS::EC2::SecurityGroupIngress",
-	 "GroupId IpProtocol* FromPort ToPort CidrIp SourceSecurityGroupId Description",
-	 2, 2, ingress_create, NULL, ingress_remove, NULL},
-	{"AWS::EC2::SecurityGroupEgress",
-	 "GroupId* IpProtocol* FromPort ToPort CidrIp DestinationSecurityGroupId Description",
-	 2, 2, egress_create, NULL, egress_remove, NULL},
 	{0},
 };

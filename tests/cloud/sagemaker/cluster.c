@@ -39,7 +39,7 @@ static void make_entries(struct sm_work *w)
 		      "AmazonSagemakerHyperpodClusterPolicy");
 }
 
-static void drop_entries(struct sm_work *w)
+void sm_drop_entries(struct sm_work *w)
 {
 	const char *eks = json_str_or(w->cluster, "_eks", "");
 	size_t i;
@@ -51,7 +51,7 @@ static void drop_entries(struct sm_work *w)
 	cloud_delete(w->cloud, EKS_ENTRIES, eks_key(w->arena, eks, slr_arn(w)));
 }
 
-static void cluster_event(struct sm_work *w, const char *text)
+void sm_cluster_event(struct sm_work *w, const char *text)
 {
 	struct sm_event e = {.level = "Info", .type = "Cluster", .text = text};
 
@@ -151,7 +151,8 @@ bool sm_create_cluster(struct cloud_call *c, json_t **ret_out)
 		return false;
 	w = sm_work_of(c, cloud_put(c->cloud, SM_CLUSTERS, name, new_cluster(c, name)));
 	cloud_effect(c->cloud, SM_CLUSTERS, name, "create");
-	cluster_event(&w, arena_printf(c->arena, "Cluster %s creation started.", name));
+	sm_cluster_event(&w,
+			 arena_printf(c->arena, "Cluster %s creation started.", name));
 	make_entries(&w);
 	json_array_foreach(json_object_get(w.cluster, "InstanceGroups"), i, g)
 		sm_group_reconcile(&w, g);
@@ -254,7 +255,8 @@ bool sm_update_cluster(struct cloud_call *c, json_t **ret_out)
 	json_array_foreach(json_object_get(c->in, "InstanceGroupsToDelete"), i, v)
 		sm_group_drop(&w, json_string_value(v));
 	make_entries(&w);
-	cluster_event(&w, arena_printf(c->arena, "Cluster %s update started.", w.name));
+	sm_cluster_event(&w,
+			 arena_printf(c->arena, "Cluster %s update started.", w.name));
 	cloud_effect(c->cloud, SM_CLUSTERS, w.name, "update");
 	*ret_out = json_packf(c->arena, "{s:O}", "ClusterArn",
 			      json_object_get(cluster, "ClusterArn"));
@@ -311,137 +313,4 @@ bool sm_list_clusters(struct cloud_call *c, json_t **ret_out)
 	}
 	return sm_page(c, "ClusterSummaries",
 		       sm_sorted(c, list, "CreationTime", "ClusterName"), ret_out);
-}
-
-/* --- the passing of time ---------------------------------------------------- */
-
-static int count_nodes(struct sm_work *w, const char *group)
-{
-	const char *id;
-	json_t *node;
-	int n = 0;
-
-	json_object_foreach(cloud_table(w->cloud, SM_NODES), id, node)
-		if (streq(json_str_at(node, "_cluster"), w->name) &&
-		    (!group || streq(json_str_at(node, "InstanceGroupName"), group)))
-			n++;
-	return n;
-}
-
-/* A minimum that stays unmet takes the group back to nothing. */
-static void give_up_minimum(struct sm_work *w, json_t *group)
-{
-	struct sm_event e = {
-		.level = "Error",
-		.type = "InstanceGroup",
-		.group = json_str_at(group, "InstanceGroupName"),
-		.text = "The minimum instance count was not reached within 3 hours. Rolling back."};
-
-	json_put_int(group, "TargetCount", 0);
-	json_drop(group, "MinCount");
-	e.failure = e.text;
-	sm_event(w, &e);
-	sm_group_reconcile(w, group);
-}
-
-static bool groups_done(struct sm_work *w)
-{
-	bool continuous = sm_is_continuous(w->cluster), done = true;
-	size_t i;
-	json_t *g;
-
-	json_array_foreach(json_object_get(w->cluster, "InstanceGroups"), i, g) {
-		int64_t want = continuous ? json_int_or(g, "MinCount", 0)
-					  : json_int_or(g, "TargetCount", 0);
-
-		if (json_int_or(g, "CurrentCount", 0) >= want)
-			continue;
-		done = false;
-		if (continuous &&
-		    w->now_ms >= json_int_or(w->cluster, "_min_until_ms", 0))
-			give_up_minimum(w, g);
-	}
-	return done;
-}
-
-static void refresh_groups(struct sm_work *w)
-{
-	json_t *groups = json_object_get(w->cluster, "InstanceGroups");
-
-	for (size_t i = json_array_size(groups); i-- > 0;) {
-		json_t *g = json_array_get(groups, i);
-
-		sm_group_count(w, g);
-		if (streq(json_str_at(g, "Status"), "Deleting")) {
-			if (count_nodes(w, json_str_or(g, "InstanceGroupName", "")) == 0)
-				json_array_remove(groups, i);
-		} else if (streq(json_str_at(w->cluster, "ClusterStatus"), "InService")) {
-			json_put_str(g, "Status", "InService");
-		}
-	}
-}
-
-static void forget(struct sm_work *w)
-{
-	drop_entries(w);
-	json_object_del(cloud_table(w->cloud, SM_CLUSTERS), w->name);
-}
-
-static void advance_cluster(struct sm_work *w)
-{
-	const char *status = json_str_or(w->cluster, "ClusterStatus", "");
-	bool due = w->now_ms >= json_int_or(w->cluster, "_until_ms", 0);
-
-	if (streq(status, "Creating") || streq(status, "Updating")) {
-		if (groups_done(w) && due) {
-			sm_set_status(w, "InService", NULL);
-			cluster_event(w,
-				      arena_printf(w->arena, "Cluster %s is InService.",
-						   w->name));
-		}
-	} else if (streq(status, "RollingBack")) {
-		if (json_bool_or(w->cluster, "_stillborn", false)) {
-			if (count_nodes(w, NULL) == 0)
-				sm_set_status(w, "Failed", NULL);
-		} else if (groups_done(w)) {
-			sm_set_status(w, "InService", NULL);
-		}
-	} else if (streq(status, "Deleting") && due && count_nodes(w, NULL) == 0) {
-		forget(w);
-		return;
-	}
-	refresh_groups(w);
-}
-
-static void advance_nodes(struct sm_work *w)
-{
-	const char *id;
-	json_t *node;
-	void *next;
-
-	json_object_foreach_safe(cloud_table(w->cloud, SM_NODES), next, id, node)
-		if (streq(json_str_at(node, "_cluster"), w->name))
-			sm_node_advance(w, id, node);
-}
-
-void sm_clusters_advance(struct cloud *c, int64_t now_ms)
-{
-	struct arena a;
-	const char *name;
-	json_t *cluster;
-	void *next;
-
-	arena_init(&a, 0);
-	json_object_foreach_safe(cloud_table(c, SM_CLUSTERS), next, name, cluster) {
-		struct sm_work w = {.cloud = c,
-				    .arena = &a,
-				    .cluster = cluster,
-				    .name = arena_strdup(&a, name),
-				    .now_ms = now_ms};
-
-		advance_nodes(&w);
-		refresh_groups(&w);
-		advance_cluster(&w);
-	}
-	arena_free(&a);
 }

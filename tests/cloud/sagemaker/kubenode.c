@@ -157,7 +157,12 @@ void sm_kube_put(struct sm_work *w, const json_t *group, const json_t *node, boo
 		"taints", taints_of(group, node, ready), "status",
 		status_of(w, node, ready));
 
-	/* A cordon by the user outlives what the node reports of itself. */
+	/* What others wrote outlives what the node reports of itself. */
+	json_object_update_missing(json_at(obj, "metadata.labels"),
+				   json_at(old, "metadata.labels"));
+	if (json_at(old, "metadata.annotations"))
+		json_object_set(json_at(obj, "metadata"), "annotations",
+				json_at(old, "metadata.annotations"));
 	if (json_bool_or(old, "spec.unschedulable", false))
 		json_put_bool(obj, "spec.unschedulable", true);
 	cloud_kube_put(w->cloud, eks, obj);

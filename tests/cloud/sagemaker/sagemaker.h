@@ -46,6 +46,10 @@ json_t *sm_sorted(struct cloud_call *c, json_t *list, const char *time, const ch
 /* cluster.c */
 cloud_handler sm_create_cluster, sm_describe_cluster, sm_update_cluster,
 	sm_delete_cluster, sm_list_clusters;
+/* The access entries that HyperPod made for the groups' roles. */
+void sm_drop_entries(struct sm_work *w);
+void sm_cluster_event(struct sm_work *w, const char *text);
+/* life.c */
 void sm_clusters_advance(struct cloud *c, int64_t now_ms);
 
 /* check.c: what CreateCluster and UpdateCluster refuse. */

@@ -1,0 +1,133 @@
+/* What becomes of a cluster as time passes. */
+#include "tests/cloud/sagemaker/sagemaker.h"
+
+static int count_nodes(struct sm_work *w, const char *group)
+{
+	const char *id;
+	json_t *node;
+	int n = 0;
+
+	json_object_foreach(cloud_table(w->cloud, SM_NODES), id, node)
+		if (streq(json_str_at(node, "_cluster"), w->name) &&
+		    (!group || streq(json_str_at(node, "InstanceGroupName"), group)))
+			n++;
+	return n;
+}
+
+/* A minimum that stays unmet takes the group back to nothing. */
+static void give_up_minimum(struct sm_work *w, json_t *group)
+{
+	struct sm_event e = {
+		.level = "Error",
+		.type = "InstanceGroup",
+		.group = json_str_at(group, "InstanceGroupName"),
+		.text = "The minimum instance count was not reached within 3 hours. Rolling back."};
+
+	json_put_int(group, "TargetCount", 0);
+	json_drop(group, "MinCount");
+	e.failure = e.text;
+	sm_event(w, &e);
+	sm_group_reconcile(w, group);
+}
+
+static bool groups_done(struct sm_work *w)
+{
+	bool continuous = sm_is_continuous(w->cluster), done = true;
+	size_t i;
+	json_t *g;
+
+	json_array_foreach(json_object_get(w->cluster, "InstanceGroups"), i, g) {
+		int64_t want = continuous ? json_int_or(g, "MinCount", 0)
+					  : json_int_or(g, "TargetCount", 0);
+
+		if (json_int_or(g, "CurrentCount", 0) >= want)
+			continue;
+		done = false;
+		if (continuous &&
+		    w->now_ms >= json_int_or(w->cluster, "_min_until_ms", 0))
+			give_up_minimum(w, g);
+	}
+	return done;
+}
+
+static void refresh_groups(struct sm_work *w)
+{
+	json_t *groups = json_object_get(w->cluster, "InstanceGroups");
+
+	for (size_t i = json_array_size(groups); i-- > 0;) {
+		json_t *g = json_array_get(groups, i);
+
+		sm_group_count(w, g);
+		if (streq(json_str_at(g, "Status"), "Deleting")) {
+			if (count_nodes(w, json_str_or(g, "InstanceGroupName", "")) == 0)
+				json_array_remove(groups, i);
+		} else if (streq(json_str_at(w->cluster, "ClusterStatus"), "InService")) {
+			json_put_str(g, "Status", "InService");
+		}
+	}
+}
+
+static void forget(struct sm_work *w)
+{
+	sm_drop_entries(w);
+	json_object_del(cloud_table(w->cloud, SM_CLUSTERS), w->name);
+}
+
+static void advance_cluster(struct sm_work *w)
+{
+	const char *status = json_str_or(w->cluster, "ClusterStatus", "");
+	bool due = w->now_ms >= json_int_or(w->cluster, "_until_ms", 0);
+
+	if (streq(status, "Creating") || streq(status, "Updating")) {
+		if (groups_done(w) && due) {
+			sm_set_status(w, "InService", NULL);
+			sm_cluster_event(w, arena_printf(w->arena,
+							 "Cluster %s is InService.",
+							 w->name));
+		}
+	} else if (streq(status, "RollingBack")) {
+		if (json_bool_or(w->cluster, "_stillborn", false)) {
+			if (count_nodes(w, NULL) == 0)
+				sm_set_status(w, "Failed", NULL);
+		} else if (groups_done(w)) {
+			sm_set_status(w, "InService", NULL);
+		}
+	} else if (streq(status, "Deleting") && due && count_nodes(w, NULL) == 0) {
+		forget(w);
+		return;
+	}
+	refresh_groups(w);
+}
+
+static void advance_nodes(struct sm_work *w)
+{
+	const char *id;
+	json_t *node;
+	void *next;
+
+	json_object_foreach_safe(cloud_table(w->cloud, SM_NODES), next, id, node)
+		if (streq(json_str_at(node, "_cluster"), w->name))
+			sm_node_advance(w, id, node);
+}
+
+void sm_clusters_advance(struct cloud *c, int64_t now_ms)
+{
+	struct arena a;
+	const char *name;
+	json_t *cluster;
+	void *next;
+
+	arena_init(&a, 0);
+	json_object_foreach_safe(cloud_table(c, SM_CLUSTERS), next, name, cluster) {
+		struct sm_work w = {.cloud = c,
+				    .arena = &a,
+				    .cluster = cluster,
+				    .name = arena_strdup(&a, name),
+				    .now_ms = now_ms};
+
+		advance_nodes(&w);
+		refresh_groups(&w);
+		advance_cluster(&w);
+	}
+	arena_free(&a);
+}
