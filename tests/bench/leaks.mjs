@@ -1,0 +1,160 @@
+// Memory of every process of the program over many requests and operations: flat
+// once warm. What grows with each request shows; what is allocated once does not.
+import {setTimeout as sleep} from 'node:timers/promises';
+import fs from 'node:fs';
+import {childrenOf, psql, waitFor} from '../stack/stack.mjs';
+
+/* A process may grow by this after the warm-up: a leak of 100 bytes in each of
+ * the requests that one worker of four gets would pass it. */
+const SLACK_KB = 256;
+const META = {
+	'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+	'io.modelcontextprotocol/clientCapabilities': {},
+};
+
+function kb(pid)
+{
+	const text = fs.readFileSync(`/proc/${pid}/status`, 'utf8');
+	const of = name => Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(text)[1]);
+
+	return {rss: of('VmRSS'), anon: of('RssAnon')};
+}
+
+/** Masters and workers: 'fcgi 1' to {pid, rss, anon}. */
+function processes(s)
+{
+	const all = {};
+
+	for (const name of ['fcgi', 'live', 'poller']) {
+		const {pid} = s.services[name];
+
+		[pid, ...childrenOf(pid)].forEach((p, i) =>
+			all[i === 0 ? name : `${name} ${i}`] = {pid: p, ...kb(p)});
+	}
+	return all;
+}
+
+/* --- requests ------------------------------------------------------------------ */
+
+const modern = (name, args) => ({
+	method: 'POST', target: '/mcp',
+	headers: {accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2026-07-28',
+		'mcp-method': 'tools/call', 'mcp-name': name},
+	body: {jsonrpc: '2.0', id: 1, method: 'tools/call', params: {name, arguments: args, _meta: META}},
+});
+const legacy = (method, params) => ({method: 'POST', target: '/mcp',
+	headers: {accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2025-06-18'},
+	body: {jsonrpc: '2.0', id: 1, method, params}});
+const get = target => ({method: 'GET', target: `/api/v1${target}`});
+const change = (target, body, headers) => ({method: 'POST', target: `/api/v1${target}`, body, headers});
+
+/** Kinds of requests, with the statuses that each may get. */
+const MIX = [
+	[200, id => get(`/operations/${id}`)],
+	[200, () => get('/operations?limit=20')],
+	[200, id => get(`/operations/${id}/events`)],
+	[200, () => get('/me')],
+	[200, () => get('/clusters')],
+	[200, () => get('/openapi.json')],
+	[200, id => modern('get_operation', {id})],
+	[200, () => modern('list_operations', {limit: 5})],
+	[200, () => modern('get_operation', {id: 'op_none'})],
+	[200, () => legacy('tools/list', {})],
+	[200, () => legacy('initialize', {protocolVersion: '2025-06-18', capabilities: {},
+		clientInfo: {name: 'leaks', version: '1'}})],
+	[200, (id, n) => change('/tokens', {name: `leak ${n}`, role: 'viewer'}, {'idempotency-key': `t${n}`})],
+	[401, () => ({...get('/me'), token: 'ist_nobody'})],
+	[404, () => get('/operations/op_none')],
+	[404, () => get('/nowhere')],
+	[400, () => get('/operations?limit=ten')],
+	[400, () => change('/tokens', {nmae: 1, role: 'root'})],
+	[400, () => ({...change('/tokens'), raw: '{"name":'})],
+	[405, () => ({...get('/operations'), method: 'PUT'})],
+	[400, () => ({...legacy('x'), raw: '[1'})],
+];
+
+async function send(s, {method, target, headers = {}, body, raw, token = s.token})
+{
+	const text = raw ?? (body === undefined ? undefined : JSON.stringify(body));
+	const res = await fetch(s.url + target, {method, body: text, headers: {
+		authorization: `Bearer ${token}`, ...(text ? {'content-type': 'application/json'} : {}), ...headers}});
+
+	return {status: res.status, text: await res.text()};
+}
+
+/** n jobs, 16 at a time. */
+async function each(n, job)
+{
+	let next = 0;
+
+	await Promise.all(Array.from({length: 16}, async () => {
+		while (next < n)
+			await job(next++);
+	}));
+}
+
+async function requests(s, id, n, from)
+{
+	await each(n, async i => {
+		const [status, make] = MIX[i % MIX.length];
+		const request = make(id, from + i);
+		const r = await send(s, request);
+
+		if (r.status !== status)
+			throw new Error(`${request.method} ${request.target}: ${r.status}, not ${status}: ${r.text.slice(0, 300)}`);
+	});
+	/* Every sixteenth waits, so that live has its share. */
+	await each(Math.ceil(n / 100), async () => {
+		await send(s, get(`/operations/${id}?wait=1&seen_version=0`));
+	});
+}
+
+/** Imports, over both faces: what exists is taken in, what does not is refused. */
+async function operations(s, n, from)
+{
+	await each(n, async i => {
+		const name = `leak-${from + i}`;
+		const args = {eks_name: name, idempotency_key: name};
+		const r = i % 2 ? await send(s, modern('import_cluster', args))
+			: await send(s, change('/clusters:import', {eks_name: name}, {'idempotency-key': name}));
+
+		if (r.status !== (i % 2 ? 200 : 202) || /"isError":true/.test(r.text))
+			throw new Error(`import: ${r.status} ${r.text.slice(0, 300)}`);
+	});
+	await waitFor(`${n} operations end`, () => psql(s,
+		'select count(*) from operation where ended_at is null') === '0', 120000);
+}
+
+/**
+ * s has pollers and a cloud. Gives a row for the table; growth() tells what of
+ * which process, in kB.
+ */
+export async function leaks(s, {n = 10000, ops = 1000, parts = 5} = {})
+{
+	const samples = [];
+	const first = await send(s, change('/clusters:import', {eks_name: 'leak-first'}));
+	const {id} = JSON.parse(first.text);
+
+	for (let part = 0; part < parts; part++) {
+		await requests(s, id, n / parts, part * n);
+		await operations(s, ops / parts, part * n);
+		await sleep(50);
+		samples.push(processes(s));
+	}
+	/* The first two parts warm up: buffers, caches and prepared statements. */
+	const [warm, last] = [samples[1], samples.at(-1)];
+	const growth = Object.entries(last).map(([name, p]) => {
+		if (warm[name]?.pid !== p.pid)
+			throw new Error(`${name} is another process than before`);
+		return {name, kb: p.anon - warm[name].anon, rss: p.rss,
+			all: samples.map(x => x[name]?.anon)};
+	});
+	const worst = growth.reduce((a, b) => b.kb > a.kb ? b : a);
+
+	if (process.env.BENCH_VERBOSE)
+		for (const g of growth)
+			console.error(`bench: ${g.name}: RSS ${g.rss} kB, anonymous ${g.all.join(' ')}`);
+	return Object.assign([{name: `growth of memory over ${n} requests, ${ops} operations (${worst.name})`,
+		got: worst.kb, unit: 'kB', ratios: [], spread: growth.map(g => g.kb),
+		aim: `≤ ${SLACK_KB}`, ok: v => v <= SLACK_KB}], {growth, slack: SLACK_KB});
+}
