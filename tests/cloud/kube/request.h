@@ -1,0 +1,86 @@
+/*
+ * request.h - a request on its way through the simulated API server.
+ *
+ * Lives in the arena of the request; functions that return bool have written
+ * the answer when they return false.
+ */
+#ifndef INSTANTSTART_TESTS_CLOUD_KUBE_REQUEST_H
+#define INSTANTSTART_TESTS_CLOUD_KUBE_REQUEST_H
+
+#include "tests/cloud/kube/store.h"
+
+/* --- request --- */
+struct ks_req {
+	struct ks k;
+	struct arena *a;
+	const struct cloud_request *raw;
+	struct cloud_response *res;
+	const char *path;    /* behind /k8s/<id> */
+	const json_t *query; /* name -> decoded value */
+	const struct ks_kind *kind;
+	const char *ns, *name, *sub;
+	const char *user;
+	const char *manager;
+	bool dry_run;
+	json_t *body; /* decoded; NULL: none */
+};
+const char *ks_query(const struct ks_req *q, const char *name); /* NULL: absent */
+const char *ks_header(const struct ks_req *q, const char *name);
+void ks_collection(struct ks_req *q);
+void ks_object(struct ks_req *q);
+
+/* --- answer.c: each writes q->res and returns false --- */
+bool ks_answer(struct ks_req *q, int status, const json_t *tree);
+bool ks_answer_text(struct ks_req *q, int status, const char *type, const char *text);
+bool ks_fail(struct ks_req *q, int status, const char *reason, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+/* With details.causes: a list of {reason, message, field}. */
+bool ks_fail_causes(struct ks_req *q, int status, const char *reason, json_t *causes,
+		    const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+bool ks_not_found(struct ks_req *q);
+json_t *ks_status(struct arena *a, int code, const char *reason, const char *message,
+		  const struct ks_kind *kind, const char *name, json_t *causes);
+void ks_add_cause(json_t *causes, const char *reason, const char *field,
+		  const char *message);
+/* 422 with the causes, as the server words it. */
+bool ks_invalid(struct ks_req *q, const char *name, json_t *causes);
+void ks_warn(struct ks_req *q, const char *text);
+
+/* --- proto.c: NULL: no object of a kind that it knows --- */
+json_t *ks_proto_decode(struct arena *a, struct str body);
+
+/* --- discovery.c, openapi.c --- */
+bool ks_discover(struct ks_req *q); /* true: the path was one of its */
+bool ks_openapi(struct ks_req *q);
+
+/* --- read.c, selector.c, table.c, watch.c --- */
+void ks_serve_get(struct ks_req *q);
+void ks_serve_list(struct ks_req *q);
+void ks_serve_watch(struct ks_req *q);
+struct ks_selector {
+	const char *label, *field;
+};
+/* false: the selector is not understood. */
+bool ks_selector_valid(struct arena *a, const struct ks_selector *s);
+bool ks_matches(struct arena *a, const struct ks_selector *s, const json_t *obj);
+/* matchLabels and matchExpressions. */
+bool ks_labels_match(const json_t *selector, const json_t *labels);
+bool ks_wants_table(const struct ks_req *q);
+bool ks_wants_metadata(const struct ks_req *q);
+json_t *ks_table(struct ks *k, struct arena *a, const struct ks_kind *kind,
+		 const json_t *items, const json_t *list_meta);
+json_t *ks_metadata_only(struct arena *a, const json_t *obj);
+
+/* --- auth.c --- */
+/* false after 401 or 403. */
+bool ks_authorize(struct ks_req *q);
+bool ks_user_may(struct ks *k, const char *user, const char *verb, const char *ns,
+		 const struct ks_kind *kind);
+const char *ks_verb(const struct ks_req *q);
+
+/* --- sub.c: pods/log, eviction, scale, token, reviews --- */
+bool ks_serve_sub(struct ks_req *q);
+bool ks_serve_review(struct ks_req *q);
+void ks_serve_log(struct ks_req *q);
+
+#endif
