@@ -282,3 +282,65 @@ Test(cfn_stack, a_creation_can_be_called_off)
 	nothing_left(&l, vpcs);
 	lab_stop(&l);
 }
+
+static json_t *complete(struct lab *l, const char *name)
+{
+	return lab_until(l, "cloudformation", "DescribeStacks",
+			 json_pack("{s:s}", "StackName", name), "Stacks.0.StackStatus",
+			 "CREATE_COMPLETE", 30);
+}
+
+/* A second cluster in the first one's network, with its role, for a manager. */
+Test(cfn_stack, an_existing_network_and_role_are_used_and_kept)
+{
+	const char *manager = "arn:aws:iam::111122223333:user/operator";
+	const char *admin =
+		"arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy";
+	struct lab l;
+	const char *id, *subnets;
+	json_t *first, *guest, *out, *in;
+
+	lab_start(&l);
+	first = lab_stack(&l, "demo");
+	subnets = lab_output(first, "ControlPlaneSubnetIds");
+	in = changed(lab_stack_input(&l, "guest"), "ExistingVpcId",
+		     lab_output(first, "VpcId"));
+	changed(in, "ExistingSubnet1Id",
+		arena_strndup(&l.arena, subnets, strcspn(subnets, ",")));
+	changed(in, "ExistingSubnet2Id", strchr(subnets, ',') + 1);
+	changed(in, "ExistingClusterRoleArn", lab_output(first, "ClusterRoleArn"));
+	changed(in, "ManagerArn", manager);
+	json_object_del(in, "Capabilities");
+	json_put_str(in, "ClientRequestToken", "token-2");
+	/* The role's definition is in the template all the same. */
+	cr_expect_not(create(&l, json_incref(in), &id));
+	cr_expect_str_eq(l.code, "InsufficientCapabilitiesException");
+	json_object_set_new(in, "Capabilities", json_pack("[s]", "CAPABILITY_IAM"));
+	cr_assert(create(&l, in, &id), "%s", l.message);
+	guest = complete(&l, "guest");
+
+	cr_expect_str_eq(lab_output(guest, "VpcId"), lab_output(first, "VpcId"));
+	cr_expect_str_eq(lab_output(guest, "VpcCidr"), "");
+	cr_expect_str_eq(lab_output(guest, "ClusterRoleArn"),
+			 lab_output(first, "ClusterRoleArn"));
+	out = lab_call(&l, "cloudformation", "ListStackResources", "{s:s}", "StackName",
+		       "guest");
+	cr_expect_null(json_find(json_object_get(out, "StackResourceSummaries"),
+				 "LogicalResourceId", "Vpc"));
+	/* The manager's entry comes from the stack, not from the bootstrap. */
+	out = lab_call(&l, "eks", "DescribeCluster", "{s:s}", "name", "guest");
+	cr_expect_not(json_bool_or(
+		out, "cluster.accessConfig.bootstrapClusterCreatorAdminPermissions",
+		true));
+	out = lab_call(&l, "eks", "ListAssociatedAccessPolicies", "{s:s,s:s}",
+		       "clusterName", "guest", "principalArn", manager);
+	cr_expect_str_eq(json_str_at(out, "associatedAccessPolicies.0.policyArn"), admin);
+
+	lab_call(&l, "cloudformation", "DeleteStack", "{s:s}", "StackName", "guest");
+	lab_until(&l, "cloudformation", "DescribeStacks",
+		  json_pack("{s:s}", "StackName", id), "Stacks.0.StackStatus",
+		  "DELETE_COMPLETE", 30);
+	cr_expect_not_null(ec2_vpc(l.cloud, lab_output(first, "VpcId")));
+	cr_expect(lab_rows(&l, "iam.role") == 1);
+	lab_stop(&l);
+}
