@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -35,7 +36,8 @@ struct exchange {
 	struct cloud_response res;
 	bool suspended; /* a stream without news, or a hung answer */
 	bool hung;
-	const char *piece; /* of the stream, not yet sent */
+	struct arena piece_arena; /* of one piece: a long watch must not add up */
+	const char *piece;        /* of the stream, not yet sent */
 	size_t piece_len;
 };
 
@@ -69,6 +71,7 @@ static void *keep_target(void *ctx, const char *uri, struct MHD_Connection *con)
 	x->server = ctx;
 	x->con = con;
 	arena_init(&x->arena, 256 * 1024 * 1024);
+	arena_init(&x->piece_arena, BODY_MAX);
 	buf_init(&x->body, &x->arena, BODY_MAX);
 	x->target = arena_strdup(&x->arena, uri);
 	link_exchange(x->server, x);
@@ -92,6 +95,7 @@ static void exchange_done(void *ctx, struct MHD_Connection *con, void **con_ctx,
 	if (x->res.more && x->res.more_end)
 		x->res.more_end(x->res.more_ctx);
 	pthread_mutex_unlock(&s->lock);
+	arena_free(&x->piece_arena);
 	arena_free(&x->arena);
 	free(x);
 	*con_ctx = NULL;
@@ -117,9 +121,10 @@ static ssize_t stream_some(void *ctx, uint64_t at, char *out, size_t max)
 	(void)at;
 	if (x->piece_len == 0) {
 		pthread_mutex_lock(&x->server->lock);
-		/* The pieces of a long watch must not add up. */
+		arena_reset(&x->piece_arena);
 		open = !x->server->stopping &&
-		       x->res.more(x->res.more_ctx, &x->arena, &x->piece, &x->piece_len);
+		       x->res.more(x->res.more_ctx, &x->piece_arena, &x->piece,
+				   &x->piece_len);
 		if (open && x->piece_len == 0) {
 			x->suspended = true;
 			MHD_suspend_connection(x->con);
@@ -136,19 +141,44 @@ static ssize_t stream_some(void *ctx, uint64_t at, char *out, size_t max)
 	return (ssize_t)n;
 }
 
-static enum MHD_Result send_answer(struct exchange *x)
+/* The length that an answer to HEAD speaks of, without a body to measure. */
+static const char *stated_length(const struct exchange *x)
 {
+	for (size_t i = 0; i < x->res.n_headers; i++)
+		if (strcasecmp(x->res.header[i].name, "Content-Length") == 0)
+			return x->res.header[i].value;
+	return NULL;
+}
+
+static ssize_t no_body(void *ctx, uint64_t at, char *out, size_t max)
+{
+	(void)ctx;
+	(void)at;
+	(void)out;
+	(void)max;
+	return MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
+static enum MHD_Result send_answer(struct exchange *x, bool head)
+{
+	const char *length = stated_length(x);
 	struct MHD_Response *r;
 
-	if (x->res.more)
+	if (head && length)
+		r = MHD_create_response_from_callback(strtoull(length, NULL, 10), 1024,
+						      no_body, x, NULL);
+	else if (x->res.more)
 		r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 16384,
 						      stream_some, x, NULL);
 	else
 		r = MHD_create_response_from_buffer(x->res.body_len,
 						    (void *)(uintptr_t)x->res.body,
 						    MHD_RESPMEM_PERSISTENT);
+	/* MHD writes the length itself. */
 	for (size_t i = 0; i < x->res.n_headers; i++)
-		MHD_add_response_header(r, x->res.header[i].name, x->res.header[i].value);
+		if (strcasecmp(x->res.header[i].name, "Content-Length") != 0)
+			MHD_add_response_header(r, x->res.header[i].name,
+						x->res.header[i].value);
 	enum MHD_Result ok = MHD_queue_response(x->con, (unsigned)x->res.status, r);
 
 	MHD_destroy_response(r);
@@ -180,7 +210,8 @@ static enum MHD_Result answer(struct exchange *x, const char *method)
 	if (x->hung)
 		return MHD_YES;
 	/* MHD_NO cuts the connection: the client cannot know what arrived. */
-	return x->res.fate == FATE_ANSWER ? send_answer(x) : MHD_NO;
+	return x->res.fate == FATE_ANSWER ? send_answer(x, strcmp(method, "HEAD") == 0)
+					  : MHD_NO;
 }
 
 static enum MHD_Result handle(void *ctx, struct MHD_Connection *con, const char *url,
@@ -227,8 +258,8 @@ int server_listen(bool any_address, int *port)
 
 static struct MHD_Daemon *start(struct server *s, int fd, const struct tls_pems *pems)
 {
-	unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL |
-			 MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
+	unsigned flags =
+		MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | MHD_ALLOW_SUSPEND_RESUME;
 	struct MHD_OptionItem tls[] = {
 		{MHD_OPTION_HTTPS_MEM_CERT, 0,
 		 pems ? (void *)(uintptr_t)pems->cert : NULL},
