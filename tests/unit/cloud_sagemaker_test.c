@@ -263,6 +263,55 @@ Test(sagemaker, a_cluster_grows_changes_and_goes)
 	lab_stop(&s.l);
 }
 
+static const char plan_arn[] =
+	"arn:aws:sagemaker:us-west-2:111122223333:training-plan/tp";
+
+static void plans_and_spot(struct site *s)
+{
+	static const struct {
+		const char *type, *status;
+		int available;
+		const char *text;
+	} bad[] = {
+		{"ml.p5e.48xlarge", "Active", 4, "is for instance type ml.p5e.48xlarge"},
+		{"ml.p5.48xlarge", "Expired", 4, "is Expired"},
+		{"ml.p5.48xlarge", "Active", 1, "has 1 instances available"},
+	};
+	json_t *g = json_own(&s->l.arena, group(s, "tp", "ml.p5.48xlarge", 2)), *out;
+
+	json_put_str(g, "TrainingPlanArn", plan_arn);
+	cr_expect_not(call(s, "CreateCluster", request(s, json_incref(g), true)));
+	cr_expect(lab_has(s->l.message, "does not exist"), "%s", s->l.message);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		cloud_configure(
+			s->l.cloud,
+			json_own(&s->l.arena,
+				 json_pack("{s:{s:{s:s,s:i,s:[{s:s,s:i,s:s,s:s}]}}}",
+					   "training_plans", "tp", "Status",
+					   bad[i].status, "AvailableInstanceCount",
+					   bad[i].available, "ReservedCapacitySummaries",
+					   "InstanceType", bad[i].type,
+					   "TotalInstanceCount", 4, "Status", "Active",
+					   "ReservedCapacityArn",
+					   "arn:aws:sagemaker:us-west-2:111122223333:"
+					   "reserved-capacity/rc")));
+		cr_expect_not(call(s, "CreateCluster", request(s, json_incref(g), true)));
+		cr_expect(lab_has(s->l.message, bad[i].text), "%s", s->l.message);
+	}
+	out = lab_call(&s->l, "sagemaker", "DescribeTrainingPlan", "{s:s}",
+		       "TrainingPlanName", "tp");
+	cr_expect_str_eq(json_str_at(out, "TrainingPlanArn"), plan_arn);
+
+	/* Spot has a quota of its own, and it is zero. */
+	g = group(s, "spot", "ml.m6i.xlarge", 1);
+	json_object_set_new(g, "CapacityRequirements", json_pack("{s:{}}", "Spot"));
+	cr_expect_not(call(s, "CreateCluster", request(s, g, true)));
+	cr_expect_str_eq(s->l.code, "ResourceLimitExceeded");
+	cr_expect(
+		lab_has(s->l.message, "'ml.m6i.xlarge for cluster spot instance usage'"),
+		"%s", s->l.message);
+}
+
 Test(sagemaker, refusals)
 {
 	struct site s;
@@ -301,6 +350,7 @@ Test(sagemaker, refusals)
 	cr_expect_not(call(&s, "CreateCluster", in));
 	cr_expect(lab_has(s.l.message, "Continuous"), "%s", s.l.message);
 
+	plans_and_spot(&s);
 	cr_expect(lab_rows(&s.l, "sagemaker.cluster") == 0);
 	lab_stop(&s.l);
 }
@@ -396,5 +446,33 @@ Test(sagemaker, nodes_that_fail_before_they_join)
 	cr_expect(lab_has(json_str_or(node, "InstanceStatus.Message", ""),
 			  "EFA health checks did not run successfully."),
 		  "%s", json_str_or(node, "InstanceStatus.Message", "no message"));
+	lab_stop(&s.l);
+}
+
+Test(sagemaker, deep_health_checks_come_before_work)
+{
+	struct site s;
+	json_t *g, *node;
+
+	build(&s, "sagemaker-demo");
+	g = group(&s, "workers", "ml.m6i.xlarge", 1);
+	json_object_set_new(g, "OnStartDeepHealthChecks",
+			    json_pack("[s]", "InstanceStress"));
+	cr_assert(call(&s, "CreateCluster", request(&s, g, true)), "%s", s.l.message);
+	until_count(&s, "workers", 1, 20);
+	lab_wait(&s.l, 5 * 60000);
+	node = json_array_get(nodes(&s), 0);
+	cr_expect_str_eq(json_str_at(node, "InstanceStatus.Status"),
+			 "DeepHealthCheckInProgress");
+	cr_expect_str_eq(label_of(&s, node, "sagemaker.amazonaws.com/node-health-status"),
+			 "Unschedulable");
+	lab_wait(&s.l, 60 * 60000);
+	node = json_array_get(nodes(&s), 0);
+	cr_expect_str_eq(json_str_at(node, "InstanceStatus.Status"), "Running");
+	cr_expect_str_eq(label_of(&s, node, "sagemaker.amazonaws.com/node-health-status"),
+			 "Schedulable");
+	cr_expect_str_eq(
+		label_of(&s, node, "sagemaker.amazonaws.com/deep-health-check-status"),
+		"Passed");
 	lab_stop(&s.l);
 }
