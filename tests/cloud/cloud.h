@@ -132,7 +132,9 @@ const json_t *cloud_take_fault(struct cloud *c, const char *service, const char 
 /*
  * Named world settings: {"capacity":{"ml.p5.48xlarge":0}, "quota":{"L-…":4},
  * "lifecycle_script":"fail", "stack_failure":{"LogicalId":"reason"},
- * "role_assumable_after_ms":…, "node_ready_after_ms":…}. Merged (RFC 7396).
+ * "role_assumable_after_ms":…, "node_ready_after_ms":…, "eks_unsupported_zones":
+ * ["us-west-2b"], "training_plans":{name: DescribeTrainingPlan's members}}.
+ * Merged (RFC 7396).
  */
 void cloud_configure(struct cloud *c, const json_t *settings);
 const json_t *cloud_settings(struct cloud *c);
