@@ -218,8 +218,8 @@ static bool read_payload(struct arena *a, const struct model_op *op, const json_
 }
 
 /* Query parameters that no member takes: another operation, or a misspelling. */
-static void add_unknown(const struct model_op *op, struct wire *w, json_t *in,
-			const char *fixed, struct arena *a)
+static void add_unknown_query(struct arena *a, struct wire *w, json_t *in,
+			      const char *fixed)
 {
 	struct pairs ours = form_parse(a, fixed, strlen(fixed));
 
@@ -232,7 +232,40 @@ static void add_unknown(const struct model_op *op, struct wire *w, json_t *in,
 		json_object_set_new(in, arena_printf(a, "?%s", p->name),
 				    json_string(p->value));
 	}
-	(void)op;
+}
+
+/* S3 chooses by headers too: a copy, an ACL, a lock that nobody plays here. */
+static void add_unknown_headers(struct arena *a, const struct wire *w, json_t *in,
+				json_t *members)
+{
+	static const char *const common[] = {
+		"x-amz-date",
+		"x-amz-content-sha256",
+		"x-amz-security-token",
+		"x-amz-trailer",
+		"x-amz-decoded-content-length",
+		"x-amz-user-agent",
+		"x-amz-sdk-",
+		"x-amz-checksum-",
+		"x-amz-meta-",
+	};
+
+	for (size_t i = 0; i < w->req->n_headers; i++) {
+		const char *header = w->req->header[i].name, *name;
+		bool known = strncasecmp(header, "x-amz-", 6) != 0;
+		json_t *ref;
+
+		for (size_t k = 0; k < sizeof(common) / sizeof(*common); k++)
+			known |= strncasecmp(header, common[k], strlen(common[k])) == 0;
+		json_object_foreach(members, name, ref) {
+			const char *bound = model_str(ref, "locationName");
+
+			known |= bound && strcasecmp(bound, header) == 0;
+		}
+		if (!known)
+			json_object_set_new(in, arena_printf(a, "?%s", header),
+					    json_string(w->req->header[i].value));
+	}
 }
 
 static bool merge_body(struct arena *a, struct wire *w, json_t *in, json_t *members,
@@ -282,7 +315,9 @@ bool decode_rest(struct arena *a, const struct model_op *op, struct wire *w,
 		if (value)
 			json_object_set_new(in, name, value);
 	}
-	add_unknown(op, w, in, uri.p ? uri.p : "", a);
+	add_unknown_query(a, w, in, uri.p ? uri.p : "");
+	if (op->protocol == PROTO_REST_XML)
+		add_unknown_headers(a, w, in, members);
 	*ret_in = in;
 	if (!payload)
 		return op->protocol != PROTO_REST_JSON ||

@@ -46,22 +46,42 @@ static bool refuse(struct passage *p, enum refusal why, const char *message)
 
 /* --- which service, which operation --------------------------------------- */
 
+/* Without a signature the host or the action tells who is spoken to. */
+static const char *guess_service(const struct passage *p)
+{
+	struct pair *action = pair_find(&p->w.form, "Action");
+	const char *host = p->w.req->host ? p->w.req->host : "";
+
+	for (size_t i = 0; cloud_services[i]; i++) {
+		const char *id = cloud_services[i]->id;
+		const json_t *service = model_service(p->c->model, id);
+		const char *prefix = json_str_at(service, "metadata.endpointPrefix");
+		size_t n = prefix ? strlen(prefix) : 0;
+		struct model_op op;
+
+		if (n > 0 && strncmp(host, prefix, n) == 0 && host[n] == '.')
+			return id;
+		if (action && model_find(p->c->model, id, action->value, &op) &&
+		    (op.protocol == PROTO_QUERY || op.protocol == PROTO_EC2))
+			return id;
+		if (wire_header(&p->w, "x-amz-target") &&
+		    str_starts(wire_header(&p->w, "x-amz-target"),
+			       json_str_or(service, "metadata.targetPrefix", "-")))
+			return id;
+	}
+	return "s3"; /* anonymous */
+}
+
 static bool find_service(struct passage *p)
 {
-	const char *target = wire_header(&p->w, "x-amz-target");
-	struct pair *action = pair_find(&p->w.form, "Action");
 	struct model_op any;
 	const char *name;
 	json_t *ops, *def;
 
 	if (sigv4_scope(p->a, &p->w))
 		p->service = model_service_of(p->c->model, p->w.scope_service);
-	else if (action && model_find(p->c->model, "sts", action->value, &any))
-		p->service = "sts"; /* calls that are sent unsigned */
-	else if (target)
-		p->service = str_starts(target, "SageMaker.") ? "sagemaker" : "logs";
 	else
-		p->service = "s3"; /* anonymous */
+		p->service = guess_service(p);
 	if (!p->service)
 		return false;
 	ops = json_object_get(model_service(p->c->model, p->service), "operations");

@@ -218,9 +218,10 @@ Test(front, refuses_in_the_words_of_each_service)
 	} row[] = {
 		{AS_IT_IS, {NULL, NULL, NULL, NULL, NULL}, {200, 200, 200, 200, 200}},
 		{NO_SIGNATURE,
-		 {NULL, "MissingAuthenticationToken",
-		  "MissingAuthenticationTokenException", NULL, "AccessDenied"},
-		 {0, 403, 400, 0, 403}},
+		 {"AuthFailure", "MissingAuthenticationToken",
+		  "MissingAuthenticationTokenException",
+		  "MissingAuthenticationTokenException", "AccessDenied"},
+		 {401, 403, 400, 403, 403}},
 		{OTHER_KEY,
 		 {"AuthFailure", "InvalidClientTokenId", "UnrecognizedClientException",
 		  "UnrecognizedClientException", "InvalidAccessKeyId"},
@@ -274,6 +275,34 @@ Test(front, refuses_in_the_words_of_each_service)
 				     (int)row[i].tamper, wire_row[s].service, res.status);
 		}
 	cr_expect_eq(json_array_size(cloud_ledger(l.cloud)), 0);
+	lab_stop(&l);
+}
+
+/* A sub-resource that is not played must not be taken for the resource. */
+Test(front, what_s3_does_not_play_is_refused)
+{
+	static const char *const url[] = {
+		"https://s3.us-west-2.amazonaws.com/bucket-a?acl",
+		"https://s3.us-west-2.amazonaws.com/bucket-a/key?acl",
+		"https://bucket-a.s3.us-west-2.amazonaws.com/key?torrent",
+	};
+	struct cloud_response res;
+	struct lab l;
+
+	lab_start(&l);
+	for (size_t i = 0; i < sizeof(url) / sizeof(*url); i++) {
+		struct wire_case w = {"s3", "us-west-2", url[i], NULL, NULL};
+
+		send_tampered(&l, &w, AS_IT_IS, &res);
+		cr_expect_str_eq(code_of(&l, &res), "NotImplemented", "%s", url[i]);
+		cr_expect_eq(res.status, 501);
+	}
+	struct wire_case w = {"s3", "us-west-2",
+			      "https://bucket-a.s3.us-west-2.amazonaws.com/key", NULL,
+			      NULL};
+
+	send_tampered(&l, &w, AS_IT_IS, &res);
+	cr_expect_str_eq(code_of(&l, &res), "NoSuchBucket");
 	lab_stop(&l);
 }
 
