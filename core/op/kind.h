@@ -184,9 +184,9 @@ struct err *step_fail(struct step_ctx *c, enum errc code, const char *fmt, ...)
 /* Fails with the answer's mapped code and the cloud's words as the cause. */
 struct err *step_fail_answer(struct step_ctx *c, const struct answer *a, const char *fmt,
 			     ...) __attribute__((format(printf, 3, 4), returns_nonnull));
-void step_done(struct step_ctx *c, json_t *result);
+void step_done(struct step_ctx *c, json_t *result); /* stolen */
 /* One exact question. choices: list of {id,title,consequence}; stolen.
- * evidence is borrowed, as are the result of step_done and an event's data. */
+ * evidence is borrowed. */
 void step_hold(struct step_ctx *c, const char *question, json_t *evidence,
 	       json_t *choices);
 
@@ -209,7 +209,7 @@ void step_own(struct step_ctx *c, const char *type, const char *id, const char *
  * A NULL desired and observed removes the row. Both are stolen. */
 void step_catalog(struct step_ctx *c, const char *kind, const char *name, json_t *desired,
 		  json_t *observed);
-/* A line of the operation's timeline. */
+/* A line of the operation's timeline. data is stolen; NULL: none. */
 void step_event(struct step_ctx *c, const char *what, json_t *data);
 
 /* Tags of every AWS object: instantstart:cluster, instantstart:operation (the

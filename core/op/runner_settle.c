@@ -106,7 +106,7 @@ static void find_next(struct walk *w)
 	}
 	w->out.next = kind_step_after(w->kind, w->step);
 	if (!w->out.next)
-		step_done(&w->ctx, json_new_object(w->a));
+		step_done(&w->ctx, json_object());
 }
 
 /*

@@ -96,7 +96,8 @@ struct err *step_fail_answer(struct step_ctx *c, const struct answer *a, const c
 
 void step_done(struct step_ctx *c, json_t *result)
 {
-	decide(c, VERDICT_DONE)->result = result;
+	decide(c, VERDICT_DONE)->result =
+		json_own(c->arena, result ? result : json_object());
 }
 
 void step_hold(struct step_ctx *c, const char *question, json_t *evidence,
@@ -175,7 +176,7 @@ void step_event(struct step_ctx *c, const char *what, json_t *data)
 	json_t *row = json_object();
 
 	put_or_null(row, "what", what);
-	json_object_set_new(row, "data", data ? json_incref(data) : json_object());
+	json_object_set_new(row, "data", data ? data : json_object());
 	json_push(c->events, row);
 }
 

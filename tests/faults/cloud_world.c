@@ -9,6 +9,7 @@
 
 #include "core/domain/capability.h"
 #include "core/json/tree.h"
+#include "core/op/walk.h"
 #include "tests/cloud/cloud.h"
 #include "tests/faults/harness.h"
 
@@ -22,6 +23,7 @@ static const char role[] = "arn:aws:iam::123456789012:role/instantstart";
 struct gate {
 	struct transport transport;
 	struct instance *i;
+	const struct exchange *x; /* under way, if it mutates */
 	struct aws aws;
 	struct kube kube;
 	struct helm helm;
@@ -93,17 +95,6 @@ static void reset(struct harness *h)
 
 /* --- the gate ---------------------------------------------------------- */
 
-/* The operation that this runner has claimed. */
-static const char *op_of(struct instance *i)
-{
-	const struct db_rows rows = harness_query(
-		i->h,
-		"select id from operation where claimed_by = $1 order by claim_gen desc, id desc",
-		i->name);
-
-	return rows.n ? db_text(&rows, 0, "id") : "";
-}
-
 /* What the request asks for, whatever its token. */
 static const char *key_of(struct harness *h, const json_t *entry)
 {
@@ -116,16 +107,37 @@ static const char *key_of(struct harness *h, const json_t *entry)
 			    json_str_or(entry, "op", ""), json_digest(&h->run, in));
 }
 
-static void note_arrival(struct gate *g, size_t first)
+/*
+ * The ledger's line of the runner's own mutation. Lines before and after it are
+ * of the cloud's own doing: a stack that moves on, for one.
+ */
+static const json_t *own_line(struct gate *g, size_t first)
+{
+	const json_t *ledger = cloud_ledger(lab(g->i->h)->cloud);
+	const json_t *found = NULL;
+
+	if (!g->x)
+		return NULL;
+	for (size_t n = first; n < json_array_size(ledger); n++) {
+		const json_t *line = json_array_get(ledger, n);
+
+		if (g->x->via == VIA_AWS ? streq(json_str_at(line, "op"),
+						 aws_op_name(aws_op(g->x->aws)))
+					 : streq(json_str_at(line, "via"), "kube"))
+			found = line;
+	}
+	return found;
+}
+
+static void note_arrival(struct gate *g, const json_t *line)
 {
 	struct harness *h = g->i->h;
-	const json_t *entry = json_array_get(cloud_ledger(lab(h)->cloud), first);
 
+	lab(h)->mutations++;
 	json_push(lab(h)->arrived,
-		  json_pack("{s:s, s:s, s:s, s:b, s:I}", "op", op_of(g->i), "step",
-			    g->i->step->name, "key", key_of(h, entry), "changed",
-			    json_len_at(entry, "effects") > 0, "at",
-			    (json_int_t)h->clock.wall));
+		  json_pack("{s:s, s:s, s:s, s:b}", "op", g->i->op, "step",
+			    g->i->step->name, "key", key_of(h, line), "changed",
+			    json_len_at(line, "effects") > 0));
 	harness_point(h, "after-send", g->i->step);
 }
 
@@ -136,16 +148,31 @@ static bool pass(struct transport *t, struct arena *a, const struct http_request
 	struct harness *h = g->i->h;
 	struct transport *inner = cloud_transport(lab(h)->cloud);
 	const size_t before = json_array_size(cloud_ledger(lab(h)->cloud));
+	const json_t *line;
 	bool answered;
 
 	clock_manual_advance(&h->clock, SEND_MS);
 	answered = inner->send(inner, a, req, ret, e);
 	harness_sync(g->i);
-	if (json_array_size(cloud_ledger(lab(h)->cloud)) > before) {
-		lab(h)->mutations++;
-		note_arrival(g, before);
-	}
+	line = own_line(g, before);
+	if (line)
+		note_arrival(g, line);
 	return answered;
+}
+
+/* The real clients; the gate is told what the request is for. */
+static void exchange(struct runner *r, const struct exchange *x, const char *token,
+		     struct arena *a, struct answer *ret)
+{
+	struct instance *i = r->exchange_ctx;
+	struct gate *g = (struct gate *)(void *)r->aws->net;
+	const struct exchange *before = g->x;
+
+	g->x = exchange_mutates(x) ? x : NULL;
+	i->r.exchange = NULL;
+	runner_exchange(&i->r, x, token, a, ret);
+	i->r.exchange = exchange;
+	g->x = before;
 }
 
 static const char *lookup(void *ctx, const char *name)
@@ -190,6 +217,8 @@ static const char *name_of_fault(int fault)
 
 static void set_fault(struct harness *h, int nth, int fault)
 {
+	json_array_clear(lab(h)->arrived);
+	lab(h)->mutations = 0;
 	if (nth)
 		cloud_add_fault(lab(h)->cloud,
 				json_packf(&h->run, "{s:b, s:i, s:i, s:s}", "mutating", 1,
@@ -234,8 +263,9 @@ static void describe(struct harness *h, struct buf *out)
 	json_t *rows;
 
 	json_object_foreach((json_t *)(uintptr_t)cloud_state(lab(h)->cloud), table, rows)
-		/* How often a stack reported what is timing, not state. */
-		if (json_object_size(rows) > 0 && !strstr(table, "event"))
+		/* How often something was reported or asked is timing, not state. */
+		if (json_object_size(rows) > 0 && !strstr(table, "event") &&
+		    !strstr(table, "token"))
 			buf_printf(out, "%s: %zu\n", table, json_object_size(rows));
 }
 
@@ -285,7 +315,8 @@ static void check_owned(struct harness *h)
 			const char *text = json_text(&h->run, o);
 			bool owned = strstr(text, "aws:cloudformation:stack-") != NULL;
 
-			if (!strstr(text, h->op) || strstr(table, "event"))
+			if (!strstr(text, h->op) || strstr(table, "event") ||
+			    strstr(table, "token"))
 				continue;
 			for (int n = 0; n < rows.n && !owned; n++)
 				owned = strstr(text, db_text(&rows, n, "id")) ||
@@ -302,9 +333,14 @@ static void check(struct harness *h)
 	check_owned(h);
 }
 
+#define CONTROL_PLANE                                                                    \
+	.kind = "create_eks_control_plane", .input = "{\"kubernetes_version\": \"1.33\"}"
+
+static const struct scenario control_plane = {CONTROL_PLANE};
+
 static const struct scenario scenarios[] = {
-	{.kind = "create_eks_control_plane",
-	 .input = "{\"kubernetes_version\": \"1.33\"}"},
+	{CONTROL_PLANE},
+	{.kind = "delete_cluster", .before = &control_plane},
 	{.kind = NULL},
 };
 
@@ -315,6 +351,7 @@ const struct fault_world cloud_world = {
 	.lag_ms = LAG_MS,
 	.reset = reset,
 	.attach = attach,
+	.exchange = exchange,
 	.set_fault = set_fault,
 	.set_random = set_random,
 	.mutations = mutations,

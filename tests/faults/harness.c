@@ -124,6 +124,7 @@ static bool tick(struct instance *i)
 
 	h->cur = i;
 	h->n_ticks++;
+	i->r.exchange = h->world->exchange;
 	harness_sync(i);
 	if (!runner_tick(&i->r, &i->arena, &worked, &e) && e.code != ERR_FENCED)
 		harness_blame(h, "a tick failed: %s: %s %s", errc_info(e.code)->slug,
@@ -221,9 +222,21 @@ static void act(struct harness *h, enum act a, const char *point, const struct s
 	}
 }
 
+static void note_operation(struct instance *i)
+{
+	const struct db_rows rows = harness_query(
+		i->h,
+		"select id from operation where claimed_by = $1 order by due_at desc limit 1",
+		i->name);
+
+	str_copy(i->op, sizeof(i->op), rows.n ? db_text(&rows, 0, "id") : "");
+}
+
 void harness_point(struct harness *h, const char *point, const struct step *s)
 {
 	h->cur->step = s;
+	if (streq(point, "after-claim"))
+		note_operation(h->cur);
 	if (h->nested)
 		return;
 	if (h->n_spots < SPOTS_MAX)
@@ -346,8 +359,24 @@ static void begin(struct harness *h, const struct scenario *s)
 	snprintf(h->target, sizeof(h->target), "w%06d", ++h->n_runs);
 	clock_manual_advance(&h->clock, 60 * 1000);
 	h->world->reset(h);
-	h->world->set_fault(h, h->fault_nth, h->fault);
-	h->world->set_random(h, h->random_permille);
+}
+
+/* What the scenario builds on, without crash points and faults. */
+static void run_before(struct harness *h)
+{
+	const struct scenario *s = h->scenario;
+	const unsigned permille = h->random_permille;
+	int rounds = 0, retries = 0;
+
+	if (!s->before)
+		return;
+	h->scenario = s->before;
+	h->random_permille = 0;
+	submit(h);
+	while (!h->why && move(h, &retries) && ++rounds < ROUNDS_MAX)
+		;
+	h->scenario = s;
+	h->random_permille = permille;
 }
 
 bool harness_run(struct harness *h, const struct scenario *s)
@@ -356,6 +385,9 @@ bool harness_run(struct harness *h, const struct scenario *s)
 	int rounds = 0;
 
 	begin(h, s);
+	run_before(h);
+	h->world->set_fault(h, h->fault_nth, h->fault);
+	h->world->set_random(h, h->random_permille);
 	at_work = h;
 	crashpoint_hook = hook;
 	submit(h);
@@ -373,6 +405,21 @@ bool harness_run(struct harness *h, const struct scenario *s)
 			h, "update operation set due_at = 'infinity' where root_id = $1",
 			h->op);
 	return !h->why;
+}
+
+/* Ids that the world has drawn: twelve hexadecimal digits or more. */
+static void blot_ids(char *text)
+{
+	static const char hex[] = "0123456789abcdef";
+
+	for (char *p = text; *p; p++) {
+		const size_t n = strspn(p, hex);
+
+		if (n >= 12)
+			memset(p, '~', n);
+		if (n > 0)
+			p += n - 1;
+	}
 }
 
 const char *harness_signature(struct harness *h)
@@ -395,6 +442,7 @@ const char *harness_signature(struct harness *h)
 	p = arena_strdup(&h->run, buf_cstr(&b));
 	for (char *at = strstr(p, h->target); at; at = strstr(at, h->target))
 		memset(at, '#', strlen(h->target));
+	blot_ids(p);
 	return p;
 }
 

@@ -35,7 +35,8 @@ struct fault_world {
 	/* The exchange seam of a runner; NULL: its aws, kube and helm are set. */
 	void (*exchange)(struct runner *r, const struct exchange *x, const char *token,
 			 struct arena *a, struct answer *ret);
-	/* Makes the n-th mutation meet a fault (from 1); 0: none. */
+	/* The run begins: what arrived so far was of the operation before it.
+	 * Makes the n-th mutation meet a fault (from 1); 0: none. */
 	void (*set_fault)(struct harness *h, int nth, int fault);
 	void (*set_random)(struct harness *h, unsigned permille);
 	int (*mutations)(struct harness *h);
@@ -57,6 +58,8 @@ struct scenario {
 	bool can_undo;
 	bool seeded;       /* objects to delete are there already */
 	const char *input; /* JSON, besides the cluster; NULL: none */
+	/* An operation that has been carried out before, undisturbed. */
+	const struct scenario *before;
 };
 
 enum act { ACT_NONE, ACT_CRASH, ACT_STALL, ACT_CANCEL, ACT_UNDO, ACT_COUNT_ };
@@ -70,6 +73,7 @@ struct instance {
 	struct arena arena;
 	struct runner r;
 	const struct step *step; /* of the claim at work */
+	char op[40];             /* its operation */
 };
 
 /* One crash point that was passed. */

@@ -238,7 +238,7 @@ static void plan_blind(struct step_ctx *c, struct exchange *x)
 static void plan_done(struct step_ctx *c, struct exchange *x)
 {
 	(void)x;
-	step_done(c, json_packf(c->arena, "{s:s}", "target", c->target));
+	step_done(c, json_pack("{s:s}", "target", c->target));
 }
 
 static const struct step classes_steps[] = {

@@ -79,7 +79,7 @@ Test(step, verdicts)
 	cr_assert_eq(c.verdict.kind, VERDICT_HOLD);
 	cr_assert_str_eq(json_str_at(c.verdict.question, "question"), "Which?");
 	cr_assert_str_eq(json_str_at(c.verdict.question, "choices.0.id"), "one");
-	step_done(&c, json_packf(&a, "{s:i}", "n", 1));
+	step_done(&c, json_pack("{s:i}", "n", 1));
 	cr_assert_eq(c.verdict.kind, VERDICT_DONE);
 	cr_assert_eq(json_int_or(c.verdict.result, "n", 0), 1);
 }

@@ -282,13 +282,13 @@ static void finish_plan(struct step_ctx *c, struct exchange *x)
 {
 	(void)x;
 	if (c->planning) {
-		step_done(c, json_new_object(c->arena));
+		step_done(c, json_object());
 		return;
 	}
 	step_catalog(c, "storage",
 		     arena_printf(c->arena, "%s/%s", storage_namespace(c), storage_name(c)),
 		     json_deep_copy(c->input), described(c, "mounted"));
-	step_done(c, json_own(c->arena, described(c, "mounted")));
+	step_done(c, described(c, "mounted"));
 }
 
 #define KUBE_STEP(row, words, f)                                                \
