@@ -53,7 +53,7 @@ bool runner_tick(struct runner *r, struct arena *a, bool *ret_worked, struct err
 /*
  * The same walk without sending: real reads, mutations listed. The plan:
  * {"kind","target","steps":[{"step","phase","title","action":"call|none|wait|
- * stage","what","call","request","class"}],"resources":[…],"warnings":[…],
+ * stage","what","call","request","class"}],"resources":[…],"checks":[{"what","data"}],"warnings":[…],
  * "plan_digest"}. Fails when a step would fail with what is known now.
  */
 bool runner_plan(struct runner *r, struct arena *a, const struct kind *k,

@@ -260,6 +260,24 @@ static bool plan_level(struct planner *p, struct level *l)
 	return true;
 }
 
+/* What steps noted on the way: warnings, and figures that were checked. */
+static json_t *sort_notes(struct planner *p, json_t *events)
+{
+	json_t *checks = json_new_list(p->a);
+	size_t i;
+	json_t *note;
+
+	json_array_foreach(events, i, note)
+	{
+		if (streq(json_str_at(note, "what"), "warning"))
+			json_push(p->warnings,
+				  json_string(json_str_or(note, "data.text", "")));
+		else
+			json_push(checks, json_incref(note));
+	}
+	return checks;
+}
+
 bool runner_plan(struct runner *r, struct arena *a, const struct kind *k,
 		 const char *target, const json_t *input, json_t **ret_plan,
 		 struct err *e)
@@ -297,9 +315,10 @@ bool runner_plan(struct runner *r, struct arena *a, const struct kind *k,
 
 	if (!plan_level(&p, &l))
 		return false;
-	*ret_plan =
-		json_packf(a, "{s:s, s:s, s:O, s:O, s:O, s:s}", "kind", k->name, "target",
-			   target, "steps", p.steps, "resources", p.resources, "warnings",
-			   p.warnings, "plan_digest", json_digest(a, p.digested));
+	*ret_plan = json_packf(a, "{s:s, s:s, s:O, s:O, s:O, s:O, s:s}", "kind", k->name,
+			       "target", target, "steps", p.steps, "resources",
+			       p.resources, "checks", sort_notes(&p, l.ctx.events),
+			       "warnings", p.warnings, "plan_digest",
+			       json_digest(a, p.digested));
 	return true;
 }

@@ -6,7 +6,9 @@
  * ready before the cluster is called done. The storage's probe needs nodes.
  */
 #include "core/domain/cluster/kinds.h"
+#include "core/domain/hyperpod/preflight.h"
 #include "core/domain/step/names.h"
+#include "core/domain/step/read.h"
 #include "core/json/tree.h"
 
 /* Copies the named members of the request that are there. */
@@ -80,6 +82,8 @@ static bool settled(struct step_ctx *c, struct spawn *ret)
 {
 	dependencies(c, ret);
 	json_put_bool(ret->input, "require_ready", true);
+	/* A plan has listed the installation already. */
+	json_put_bool(ret->input, "installed", true);
 	return true;
 }
 
@@ -125,6 +129,8 @@ static bool undo(struct step_ctx *c, struct spawn *ret)
 	}
 
 static const struct step steps[] = {
+	/* What cannot fit is refused before anything is made (case CC-06). */
+	PREFLIGHT_STEPS,
 	{.name = "record",
 	 .phase = "control_plane",
 	 .title = "Record the cluster",

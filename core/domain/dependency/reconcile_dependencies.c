@@ -41,6 +41,8 @@ bool component_wanted(const struct step_ctx *c, const struct component *k)
 {
 	if (!asked_for(c, k->name))
 		return false;
+	if (c->planning && json_bool_or(c->input, "installed", false))
+		return false; /* planned by an earlier stage */
 	return !k->needs || !streq(state_of(c, k->needs), "failed");
 }
 
