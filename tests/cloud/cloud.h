@@ -135,6 +135,9 @@ const json_t *cloud_take_fault(struct cloud *c, const char *service, const char 
  * "role_assumable_after_ms":…, "node_ready_after_ms":…, "eks_unsupported_zones":
  * ["us-west-2b"], "training_plans":{name: DescribeTrainingPlan's members}}.
  * Merged (RFC 7396).
+ * Also "list_lag_ms", "speed", "offerings":{"p5.48xlarge":["usw2-az1"]},
+ * "foreign_buckets":["taken-name"], "denied_actions":["ec2:CreateVpc"] (what
+ * SimulatePrincipalPolicy denies).
  */
 void cloud_configure(struct cloud *c, const json_t *settings);
 const json_t *cloud_settings(struct cloud *c);
