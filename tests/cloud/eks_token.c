@@ -103,7 +103,7 @@ bool cloud_verify_eks_token_of(struct cloud *c, const char *cluster_name,
 	bool ok = url && verify(c, &a, url, cluster_name, &caller);
 
 	if (ok)
-		*ret_arn = arena_strdup(&c->arena, caller.arn);
+		*ret_arn = caller.arn; /* of the options, or of a session: both stay */
 	arena_free(&a);
 	return ok;
 }
