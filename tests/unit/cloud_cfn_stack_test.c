@@ -74,7 +74,7 @@ Test(cfn_stack, stands_and_goes_without_a_trace)
 					  "kube-system", "aws-auth"));
 
 	out = lab_call(&l, "eks", "ListAddons", "{s:s}", "clusterName", "demo");
-	cr_expect(json_len_at(out, "addons") == 3);
+	cr_expect(json_len_at(out, "addons") == 2);
 
 	out = events_of(&l, "demo");
 	cr_expect_str_eq(json_str_at(out, "StackEvents.0.ResourceStatus"),
