@@ -1,6 +1,5 @@
 #include "core/base/clock.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -70,21 +69,32 @@ static struct tm split(int64_t wall_ms, int *ret_ms)
 	return tm;
 }
 
-/* The fields are masked to their widths: four-digit years are all we write. */
-static unsigned field(int value, unsigned modulus)
+/* That many digits and what stands behind them. Higher ones are cut: four-digit
+ * years are all we write. By hand, since each request writes a time. */
+static char *put_number(char *at, int value, int digits, char behind)
 {
-	return (unsigned)value % modulus;
+	unsigned rest = (unsigned)value;
+
+	for (int i = digits; i-- > 0; rest /= 10)
+		at[i] = (char)('0' + rest % 10);
+	at[digits] = behind;
+	return at + digits + 1;
 }
 
 const char *time_rfc3339(int64_t wall_ms, char buf[static TIME_TEXT])
 {
 	int ms;
 	const struct tm tm = split(wall_ms, &ms);
+	char *at = buf;
 
-	snprintf(buf, TIME_TEXT, "%04u-%02u-%02uT%02u:%02u:%02u.%03uZ",
-		 field(tm.tm_year + 1900, 10000), field(tm.tm_mon + 1, 100),
-		 field(tm.tm_mday, 100), field(tm.tm_hour, 100), field(tm.tm_min, 100),
-		 field(tm.tm_sec, 100), field(ms, 1000));
+	at = put_number(at, tm.tm_year + 1900, 4, '-');
+	at = put_number(at, tm.tm_mon + 1, 2, '-');
+	at = put_number(at, tm.tm_mday, 2, 'T');
+	at = put_number(at, tm.tm_hour, 2, ':');
+	at = put_number(at, tm.tm_min, 2, ':');
+	at = put_number(at, tm.tm_sec, 2, '.');
+	at = put_number(at, ms, 3, 'Z');
+	*at = '\0';
 	return buf;
 }
 
@@ -92,11 +102,16 @@ const char *time_compact(int64_t wall_ms, char buf[static TIME_TEXT])
 {
 	int ms;
 	const struct tm tm = split(wall_ms, &ms);
+	char *at = buf;
 
-	snprintf(buf, TIME_TEXT, "%04u%02u%02uT%02u%02u%02uZ",
-		 field(tm.tm_year + 1900, 10000), field(tm.tm_mon + 1, 100),
-		 field(tm.tm_mday, 100), field(tm.tm_hour, 100), field(tm.tm_min, 100),
-		 field(tm.tm_sec, 100));
+	/* What stands behind a number is overwritten by the next one. */
+	at = put_number(at, tm.tm_year + 1900, 4, '0') - 1;
+	at = put_number(at, tm.tm_mon + 1, 2, '0') - 1;
+	at = put_number(at, tm.tm_mday, 2, 'T');
+	at = put_number(at, tm.tm_hour, 2, '0') - 1;
+	at = put_number(at, tm.tm_min, 2, '0') - 1;
+	at = put_number(at, tm.tm_sec, 2, 'Z');
+	*at = '\0';
 	return buf;
 }
 

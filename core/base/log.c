@@ -41,8 +41,7 @@ static bool is_plain(unsigned char c)
 static void put_value(struct line *l, const char *z)
 {
 	const struct str s = str_of(z);
-	const bool utf8 = str_is_utf8(s);
-	bool plain = s.n > 0;
+	bool utf8, plain = s.n > 0;
 
 	for (size_t i = 0; i < s.n && plain; i++)
 		plain = is_plain((unsigned char)z[i]);
@@ -50,6 +49,7 @@ static void put_value(struct line *l, const char *z)
 		put(l, z, s.n);
 		return;
 	}
+	utf8 = str_is_utf8(s);
 	put(l, "\"", 1);
 	for (size_t i = 0; i < s.n; i++) {
 		const unsigned char c = (unsigned char)z[i];
@@ -101,11 +101,13 @@ enum log_level log_level_of(const char *name)
 void log_write(const struct log *l, enum log_level level, const char *event,
 	       const struct log_kv *kv, size_t n)
 {
-	struct line line = {.len = 0};
+	struct line line; /* not zeroed: it is large, and written every request */
 	char text[TIME_TEXT];
 
 	if (level < l->least)
 		return;
+	line.len = 0;
+	line.cut = false;
 	put_pair(&line, "ts", time_rfc3339(l->clock->wall_ms(l->clock), text));
 	put_pair(&line, "level", level_names[level]);
 	if (l->program)

@@ -186,3 +186,16 @@ bool str_copy(char *dst, size_t size, const char *src)
 	dst[n] = '\0';
 	return n == len;
 }
+
+const char *str_hex(struct arena *a, const void *p, size_t n)
+{
+	static const char digits[] = "0123456789abcdef";
+	const unsigned char *from = p;
+	char *hex = arena_alloc(a, n * 2 + 1);
+
+	for (size_t i = 0; i < n; i++) {
+		hex[i * 2] = digits[from[i] >> 4];
+		hex[i * 2 + 1] = digits[from[i] & 15];
+	}
+	return hex;
+}

@@ -57,6 +57,9 @@ bool str_starts(const char *z, const char *prefix);
 void str_list_add(struct arena *a, struct str_list *l, const char *z);
 bool str_list_has(const struct str_list *l, const char *z);
 
+/* Lower-case hexadecimal digits of n bytes. */
+const char *str_hex(struct arena *a, const void *p, size_t n);
+
 /* Copies at most size-1 bytes and terminates; returns whether all fitted. */
 bool str_copy(char *dst, size_t size, const char *src);
 

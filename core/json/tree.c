@@ -314,12 +314,8 @@ const char *json_digest(struct arena *a, const json_t *tree)
 	const char *text = json_text(a, tree);
 	unsigned char sum[EVP_MAX_MD_SIZE];
 	unsigned n = 0;
-	char *hex;
 
 	if (EVP_Digest(text, strlen(text), sum, &n, EVP_sha256(), NULL) != 1)
 		abort();
-	hex = arena_alloc(a, (size_t)n * 2 + 1);
-	for (unsigned i = 0; i < n; i++)
-		snprintf(hex + (size_t)i * 2, 3, "%02x", sum[i]);
-	return hex;
+	return str_hex(a, sum, n);
 }

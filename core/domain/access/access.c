@@ -1,7 +1,6 @@
 #include "core/domain/access/access.h"
 
 #include <openssl/evp.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,21 +13,13 @@ static const char admin_id[] = "admin";
 static const char *const prefixes[] = {
 	[ACCESS_API] = "ist_", [ACCESS_SESSION] = "iss_", [ACCESS_LOGIN] = "isl_"};
 
-static const char *to_hex(const unsigned char *p, size_t n, struct arena *a)
-{
-	char *hex = arena_alloc(a, n * 2 + 1);
-
-	for (size_t i = 0; i < n; i++)
-		snprintf(hex + i * 2, 3, "%02x", p[i]);
-	return hex;
-}
-
 const char *access_secret(struct rng *r, enum access_kind kind, struct arena *a)
 {
 	unsigned char random[32];
 
 	r->fill(r, random, sizeof(random));
-	return arena_printf(a, "%s%s", prefixes[kind], to_hex(random, sizeof(random), a));
+	return arena_printf(a, "%s%s", prefixes[kind],
+			    str_hex(a, random, sizeof(random)));
 }
 
 const char *access_hash(const char *secret, struct arena *a)
@@ -38,7 +29,7 @@ const char *access_hash(const char *secret, struct arena *a)
 
 	if (EVP_Digest(secret, strlen(secret), sum, &n, EVP_sha256(), NULL) != 1)
 		abort();
-	return to_hex(sum, n, a);
+	return str_hex(a, sum, n);
 }
 
 static bool is_unknown(struct err *e)
