@@ -60,6 +60,12 @@ static void find_models(char *ret)
 	}
 }
 
+static void close_lab(struct harness *h)
+{
+	cloud_free(lab(h)->cloud);
+	json_decref(lab(h)->arrived);
+}
+
 static void reset(struct harness *h)
 {
 	struct cloud_options o = {
@@ -80,8 +86,7 @@ static void reset(struct harness *h)
 		h->world_state = arena_new(&h->arena, struct lab);
 		find_models(lab(h)->models);
 	} else {
-		cloud_free(lab(h)->cloud);
-		json_decref(lab(h)->arrived);
+		close_lab(h);
 	}
 	o.models = lab(h)->models;
 	lab(h)->cloud = cloud_new(&o);
@@ -350,6 +355,7 @@ const struct fault_world cloud_world = {
 	.kinds = kinds,
 	.lag_ms = LAG_MS,
 	.reset = reset,
+	.close = close_lab,
 	.attach = attach,
 	.exchange = exchange,
 	.set_fault = set_fault,

@@ -510,6 +510,8 @@ void harness_free(struct harness *h)
 		arena_free(&h->inst[n].arena);
 		arena_free(&h->inst[n].db_arena);
 	}
+	if (h->world_state)
+		h->world->close(h);
 	db_close(h->admin);
 	arena_free(&h->run);
 	arena_free(&h->arena);

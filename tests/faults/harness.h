@@ -30,6 +30,7 @@ struct fault_world {
 	int64_t lag_ms; /* of the world's lists; longer than the lease */
 	/* A fresh world for a run with this target. */
 	void (*reset)(struct harness *h);
+	void (*close)(struct harness *h);
 	/* Gives a runner what it reaches the world by; may be NULL. */
 	void (*attach)(struct harness *h, struct instance *i);
 	/* The exchange seam of a runner; NULL: its aws, kube and helm are set. */

@@ -432,13 +432,14 @@ static const struct kind teardown = {"teardown", "Delete both", teardown_steps,
 static void plan_ask(struct step_ctx *c, struct exchange *x)
 {
 	const char *choice = json_str_at(c->answer_given, "choice");
-	json_t *choices = json_array();
+	json_t *choices;
 
 	(void)x;
 	if (streq(choice, "yes")) {
 		step_advance(c);
 		return;
 	}
+	choices = json_array();
 	json_push(choices, json_pack("{s:s, s:s, s:s}", "id", "yes", "title", "Yes",
 				     "consequence", "The object is made"));
 	step_hold(c, "Shall it be made?",

@@ -16,6 +16,11 @@ static struct provider *cloud(struct harness *h)
 	return h->world_state;
 }
 
+static void close_cloud(struct harness *h)
+{
+	provider_free(cloud(h));
+}
+
 static void reset(struct harness *h)
 {
 	char name[40];
@@ -251,6 +256,7 @@ const struct fault_world small_world = {
 	.kinds = fault_kinds,
 	.lag_ms = LAG_MS,
 	.reset = reset,
+	.close = close_cloud,
 	.exchange = exchange,
 	.set_fault = set_fault,
 	.set_random = set_random,
