@@ -13,7 +13,7 @@ struct gather {
 	const struct http_req *req;
 	const struct capability *cap;
 	json_t *in;
-	struct violation *faults; /* LIMIT_VIOLATIONS of them */
+	struct violation *faults; /* LIMIT_VIOLATIONS of them, or NULL */
 	size_t n_faults;
 };
 
@@ -22,6 +22,9 @@ static void fault(struct gather *g, const char *name, const char *seen,
 {
 	struct violation *v;
 
+	if (!g->faults)
+		g->faults =
+			arena_array(g->req->arena, struct violation, LIMIT_VIOLATIONS);
 	if (g->n_faults == LIMIT_VIOLATIONS)
 		return;
 	v = &g->faults[g->n_faults++];
@@ -196,10 +199,7 @@ static void answer(const struct http_req *req, const struct reply *r,
 void rest_serve(struct app *app, const struct http_req *req, const struct caller *who,
 		struct http_res *res)
 {
-	struct gather g = {
-		.req = req,
-		.in = json_new_object(req->arena),
-		.faults = arena_array(req->arena, struct violation, LIMIT_VIOLATIONS)};
+	struct gather g = {.req = req, .in = json_new_object(req->arena)};
 	struct reply reply = {0};
 	struct err e = {0};
 	struct route r = {0};
