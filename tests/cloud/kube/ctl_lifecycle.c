@@ -76,11 +76,19 @@ void ks_run_namespaces(struct ks *k)
 
 static void establish(struct ks *k, const json_t *crd)
 {
-	json_t *next = json_deep_copy(crd);
-	json_t *stored = json_array();
+	const json_t *done =
+		json_find(json_at(crd, "status.conditions"), "type", "Established");
+	json_t *next = NULL;
+	json_t *stored = NULL;
 	const json_t *v = NULL;
 	size_t i = 0;
 
+	/* Definitions are large: most rounds must not copy them. */
+	if (done && json_at(crd, "status.acceptedNames") &&
+	    json_equal(json_at(crd, "status.acceptedNames"), json_at(crd, "spec.names")))
+		return;
+	next = json_deep_copy(crd);
+	stored = json_array();
 	json_array_foreach(json_at(crd, "spec.versions"), i, v) {
 		if (json_bool_or(v, "storage", false))
 			json_array_append(stored, json_at(v, "name"));

@@ -84,6 +84,23 @@ json_t *cloud_kube_get(struct cloud *c, const char *cluster_name, const char *ap
 	return obj;
 }
 
+/* A node's owner does not undo what others did to it: cordon, labels. */
+static void keep_of_node(const json_t *live, json_t *obj)
+{
+	const char *name = NULL;
+	json_t *v = NULL;
+
+	if (json_bool_or(live, "spec.unschedulable", false) &&
+	    !json_at(obj, "spec.unschedulable"))
+		json_put_bool(obj, "spec.unschedulable", true);
+	json_object_foreach(json_at(live, "metadata.labels"), name, v) {
+		if (!json_at(obj, "metadata.labels"))
+			json_put(obj, "metadata.labels", json_object());
+		if (!json_object_get(json_at(obj, "metadata.labels"), name))
+			json_object_set(json_at(obj, "metadata.labels"), name, v);
+	}
+}
+
 /* Steals the object. What has not changed is not written: watches stay quiet. */
 static void put_object(struct ks *k, const struct ks_kind *kind, json_t *obj)
 {
@@ -148,22 +165,33 @@ void cloud_kube_remove(struct cloud *c, const char *cluster_name, const char *ap
 	arena_free(&a);
 }
 
-/* Controllers feed each other; a round without a write is the end. */
+/* Those that act on what is stored alone. */
+static void run_reactive(struct ks *k)
+{
+	ks_run_crds(k);
+	ks_run_namespaces(k);
+	ks_run_storage(k);
+	ks_run_workloads(k);
+	ks_run_scheduler(k);
+	ks_run_garbage(k);
+}
+
+/* Controllers feed each other; a round without a write is the end. When nothing
+ * was written since the last time, only those that watch the clock have work. */
 static void settle(struct ks *k)
 {
+	bool settled = json_int_or(k->root, "idle_rv", 0) == ks_rv(k);
+
 	for (int round = 0; round < ROUNDS; round++) {
 		const int64_t before = ks_rv(k);
 
-		ks_run_crds(k);
-		ks_run_namespaces(k);
-		ks_run_storage(k);
-		ks_run_workloads(k);
+		if (!settled)
+			run_reactive(k);
 		ks_run_jobs(k);
-		ks_run_scheduler(k);
 		ks_run_kubelet(k);
-		ks_run_garbage(k);
 		if (ks_rv(k) == before)
 			return;
+		settled = false;
 	}
 }
 

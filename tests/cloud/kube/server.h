@@ -6,6 +6,14 @@
  *   merge.h    patches, server-side apply
  *   check.h    validation, admission, writes
  *   control.h  controllers
+ *
+ * Settings of the cloud that it knows:
+ *   kube_tokens        {"token": "principal ARN" or "system:admin"}
+ *   kube_logs          {"namespace/pod/container": ["line", …]}
+ *   kube_fail          {"namespace/pod or its owner": "message"}: ends so, if ever
+ *   kube_pod_start_ms, kube_pod_stop_ms, kube_job_run_ms   of a container
+ *   kube_injection_ms  from a ready webhook to one that answers
+ *   kube_history       how many changes a watch can go back
  */
 #ifndef INSTANTSTART_TESTS_CLOUD_KUBE_SERVER_H
 #define INSTANTSTART_TESTS_CLOUD_KUBE_SERVER_H
