@@ -122,6 +122,8 @@ static void put_object(struct ks *k, const struct ks_kind *kind, json_t *obj)
 		if (json_at(live, kept[i]))
 			json_put(obj, kept[i], json_incref(json_at(live, kept[i])));
 	}
+	if (streq(kind->kind, "Node"))
+		keep_of_node(live, obj);
 	if (json_at(live, "metadata.generation"))
 		json_put_int(
 			obj, "metadata.generation",
