@@ -30,6 +30,9 @@ struct app {
 	struct metrics *metrics;
 	struct sessions *sessions;
 	bool slow; /* this worker belongs to the pool that may wait for the cloud */
+	/* Finds out which account this is and sets where->account. */
+	bool (*locate)(void *ctx, struct err *e);
+	void *locate_ctx;
 	/* Sees every answer of a capability; test builds of the suite use it. */
 	void (*seen)(void *ctx, const struct capability *cap, const struct reply *r);
 	void *seen_ctx;

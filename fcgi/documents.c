@@ -1,6 +1,13 @@
 #include "fcgi/documents.h"
 
+#include <string.h>
+
 #include "core/json/tree.h"
+
+const char *toolset_of(const struct capability *cap, struct arena *a)
+{
+	return arena_strndup(a, cap->path + 1, strcspn(cap->path + 1, "/:"));
+}
 
 const struct documents *documents_make(const struct capability *const *table,
 				       struct arena *a)
@@ -16,9 +23,7 @@ const struct documents *documents_make(const struct capability *const *table,
 	d->tool = arena_array(a, struct str, n + 1);
 	d->toolset = arena_array(a, const char *, n + 1);
 	for (size_t i = 0; i < n; i++) {
-		struct str rest = str_of(table[i]->path + 1);
-
-		d->toolset[i] = str_dup(a, str_cut(&rest, '/'));
+		d->toolset[i] = toolset_of(table[i], a);
 		if (!(table[i]->flags & CAP_REST_ONLY))
 			d->tool[i] = tool_text(table[i], a);
 	}

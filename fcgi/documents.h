@@ -15,11 +15,14 @@ struct documents {
 	const char *openapi_etag;
 	/* One tool's JSON for each row of the table; empty for REST-only rows. */
 	struct str *tool;
-	const char **toolset; /* first segment of the row's path */
+	const char **toolset; /* of each row, see toolset_of() */
 };
 
 const struct documents *documents_make(const struct capability *const *table,
 				       struct arena *a);
+
+/* First word of the row's path: "clusters", "operations". */
+const char *toolset_of(const struct capability *cap, struct arena *a);
 
 /* openapi.c and tools.c */
 struct str openapi_text(const struct capability *const *table, struct arena *a);

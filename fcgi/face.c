@@ -71,6 +71,15 @@ void face_audit(const struct face_call *f, const json_t *all, struct err *e)
 		err_because(e, "audit", errc_info(audit.code)->slug, audit.detail, NULL);
 }
 
+/*
+ * Until a poller or a slow worker has asked, the account is not known. Whoever
+ * makes names from it or asks the cloud has to wait for that; others have not.
+ */
+static bool needs_account(const struct face_call *f)
+{
+	return f->cap->flags & (CAP_LONG | CAP_CLOUD) && !f->app->where->account;
+}
+
 enum face_outcome face_invoke(const struct face_call *f, const json_t *all,
 			      const char *if_match, const char *if_none_match,
 			      struct reply *reply, struct http_res *res, struct err *e)
@@ -82,14 +91,20 @@ enum face_outcome face_invoke(const struct face_call *f, const json_t *all,
 	c.opt.if_match = if_match;
 	c.opt.if_none_match = if_none_match;
 	*reply = (struct reply){.status = 200};
-	if (!capability_split(f->cap, all, c.arena, &in, &c.opt, e)) {
+	/* Before anything is asked of anybody for this caller. */
+	if (!capability_check_role(&c, e) ||
+	    !capability_split(f->cap, all, c.arena, &in, &c.opt, e)) {
 		face_audit(f, all, e);
 		return FACE_REFUSED;
 	}
 	c.raw = in;
-	if (!app->slow && capability_is_slow(f->cap, &c.opt)) {
+	if (!app->slow && (capability_is_slow(f->cap, &c.opt) || needs_account(f))) {
 		atomic_fetch_add(&app->metrics->slow, 1);
 		return hand_on(res, "@slow");
+	}
+	if (needs_account(f) && !app->locate(app->locate_ctx, e)) {
+		face_audit(f, all, e);
+		return FACE_REFUSED;
 	}
 	if (!capability_invoke(&c, in, reply, e))
 		return FACE_REFUSED;

@@ -121,14 +121,13 @@ static json_t *responses(const struct capability *cap, struct arena *a)
 static json_t *operation(const struct capability *cap, struct arena *a)
 {
 	json_t *content = has_body(cap) ? body(cap, a) : NULL;
-	struct str rest = str_of(cap->path + 1);
-	const struct str tag = str_cut(&rest, '/');
 
-	return json_pack("{s:s,s:s,s:s,s:[s%],s:s,s:s,s:o,s:o*,s:o}", "operationId",
+	return json_pack("{s:s,s:s,s:s,s:[s],s:s,s:s,s:o,s:o*,s:o}", "operationId",
 			 cap->name, "summary", cap->title, "description", cap->doc,
-			 "tags", tag.p, tag.n, "x-effect", cap_effect_name(cap->effect),
-			 "x-role", role_name(cap->role), "parameters", parameters(cap, a),
-			 "requestBody", content, "responses", responses(cap, a));
+			 "tags", toolset_of(cap, a), "x-effect",
+			 cap_effect_name(cap->effect), "x-role", role_name(cap->role),
+			 "parameters", parameters(cap, a), "requestBody", content,
+			 "responses", responses(cap, a));
 }
 
 static json_t *paths(const struct capability *const *table, struct arena *a)

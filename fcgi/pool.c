@@ -122,10 +122,12 @@ struct worker {
 	struct app app;
 	struct dispatch *dispatch;
 	int64_t locate_at;
+	struct err refused; /* why the account was not found out */
+	int64_t refused_until;
 };
 
-/* The first start of all: the account becomes known when a poller has asked. */
-static void locate(struct worker *w)
+/* The first start of all: the account becomes known when somebody has asked. */
+static void know(struct worker *w)
 {
 	struct clock *clock = clock_system();
 	struct err e = {0};
@@ -135,6 +137,26 @@ static void locate(struct worker *w)
 	w->locate_at = clock->mono_ms(clock) + LOCATE_EVERY_MS;
 	if (!world_know(&w->world, &w->process, &e) && w->app.log)
 		log_err(w->app.log, "locate", &e);
+}
+
+/* For a request that cannot do without: the journal first, then STS. */
+static bool locate(void *ctx, struct err *e)
+{
+	struct worker *w = ctx;
+	struct clock *clock = clock_system();
+
+	if (!world_know(&w->world, &w->process, e))
+		return false;
+	if (w->world.where.account)
+		return true;
+	/* What has just failed is not asked again by each of many. */
+	if (clock->mono_ms(clock) >= w->refused_until) {
+		if (world_locate(&w->world, &w->process, &w->refused))
+			return true;
+		w->refused_until = clock->mono_ms(clock) + LOCATE_EVERY_MS;
+	}
+	*e = w->refused;
+	return false;
 }
 
 static bool prepare(struct worker *w, struct pools *p, int slot, int stop_fd,
@@ -167,7 +189,9 @@ static bool prepare(struct worker *w, struct pools *p, int slot, int stop_fd,
 			      .metrics = p->metrics,
 			      .sessions = sessions_new(&w->process, clock_system(),
 						       &p->load->access_epoch),
-			      .slow = pool == POOL_SLOW};
+			      .slow = pool == POOL_SLOW,
+			      .locate = locate,
+			      .locate_ctx = w};
 	w->dispatch =
 		dispatch_open(&w->process, p->listener[pool], stop_fd, DRAIN_MS, load, e);
 	return w->dispatch != NULL;
@@ -190,7 +214,7 @@ int pools_work(void *ctx, int slot, int stop_fd)
 	}
 	atomic_fetch_add(&p->metrics->worker_starts, 1);
 	while ((c = dispatch_next(w->dispatch))) {
-		locate(w);
+		know(w);
 		app_serve(&w->app, &w->request, c);
 		arena_reset(&w->request);
 	}

@@ -175,6 +175,7 @@ const struct field plan_out[] = {
 	 .fields = plan_step_out,
 	 .doc = "In the order they would be carried out."},
 	OUT("resources", FIELD_ANY, .doc = "Objects that would be made or removed."),
+	OUT("checks", FIELD_ANY, .doc = "Figures that were checked: quota, addresses."),
 	OUT("warnings", FIELD_STRS, .doc = "What to look at before going on."),
 	OUT("plan_digest", FIELD_STR, .flags = FIELD_REQUIRED,
 	    .doc = "Send it with the request to run exactly this plan."),
@@ -182,7 +183,7 @@ const struct field plan_out[] = {
 
 /* --- the one door ------------------------------------------------------ */
 
-static bool check_role(const struct call *c, struct err *e)
+bool capability_check_role(const struct call *c, struct err *e)
 {
 	const enum role least = c->cap->role;
 
@@ -248,7 +249,7 @@ static bool run(struct call *c, const json_t *in, struct reply *ret, struct err 
 			   (c->opt.dry_run || c->opt.plan_digest);
 	void *decoded = arena_alloc(c->arena, cap->in_size);
 
-	if (!check_role(c, e))
+	if (!capability_check_role(c, e))
 		return false;
 	if (!field_decode(cap->in ? cap->in : options_none, in, c->arena, decoded, e))
 		return false;

@@ -149,6 +149,10 @@ bool capability_split(const struct capability *cap, const json_t *all,
 		      struct call_options *ret, struct err *e)
 	__attribute__((warn_unused_result));
 
+/* FORBIDDEN. capability_invoke() asks it as well. */
+bool capability_check_role(const struct call *c, struct err *e)
+	__attribute__((warn_unused_result));
+
 /* The input schema as the faces show it: own members plus call options. */
 json_t *capability_input_schema(const struct capability *cap, bool mcp,
 				struct arena *a);

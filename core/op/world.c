@@ -127,7 +127,7 @@ static const char *partition_of(const char *arn, struct arena *a)
 bool world_locate(struct world *w, struct arena *process, struct err *e)
 {
 	const int64_t until =
-		w->aws.clock->mono_ms(w->aws.clock) + w->runner.cfg->call_timeout_ms;
+		w->aws.clock->mono_ms(w->aws.clock) + w->runner.cfg->read_deadline_ms;
 	struct db_rows rows;
 	json_t *caller;
 

@@ -8,7 +8,7 @@ const V = 'io.modelcontextprotocol/protocolVersion', C = 'io.modelcontextprotoco
 let s;
 
 before(async () => {
-	s = await start({poller: false});
+	s = await start({poller: false, cloud: true});
 });
 after(() => end(s));
 

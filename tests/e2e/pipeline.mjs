@@ -1,7 +1,8 @@
 // What the tests of the whole pipeline share: a stack with a fast simulated cloud,
 // clusters made and followed, and what the cloud then has.
 import assert from 'node:assert/strict';
-import {cloudOf, waitFor} from '../stack/stack.mjs';
+import {spawn} from 'node:child_process';
+import {cloudOf, shellEnv, tools, waitFor} from '../stack/stack.mjs';
 import {call, start} from './faces.mjs';
 
 /** "ml.g5.12xlarge for cluster usage": new accounts have none of it. */
@@ -157,3 +158,18 @@ export async function creations(s, name)
 }
 
 export {waitFor};
+
+/** The official CLI, as an administrator beside us would use it. */
+export function aws(s, ...args)
+{
+	return new Promise((resolve, reject) => {
+		const child = spawn(`${tools}/aws`, [...args, '--output', 'json'], {env: {...shellEnv(s), AWS_REGION: 'us-west-2'}});
+		let out = '';
+		let err = '';
+
+		child.stdout.on('data', d => out += d);
+		child.stderr.on('data', d => err += d);
+		child.on('close', status => status === 0 ? resolve(out ? JSON.parse(out) : null)
+			: reject(new Error(`aws ${args.join(' ')}: ${err}`)));
+	});
+}

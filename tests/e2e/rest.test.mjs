@@ -7,7 +7,7 @@ import {ROLES, bare, call, capabilities, change, end, exercised, operation, star
 let s;
 
 before(async () => {
-	s = await start({poller: false});
+	s = await start({poller: false, cloud: true});
 });
 after(() => end(s));
 
