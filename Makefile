@@ -254,7 +254,7 @@ fuzz-run: $(FUZZERS)
 
 # ---------------------------------------------------------------- house
 
-.PHONY: deps fmt lint demo run stop clean help
+.PHONY: deps fmt lint docs demo run stop clean help
 deps: ## Install what Debian and npm give; silent when nothing is missing.
 	$(Q)tests/deps
 
@@ -263,6 +263,9 @@ fmt: ## Rewrite all C files by .clang-format.
 
 lint: $(GEN) ## Format, layers, banned calls, sizes, headers, cppcheck, clang-tidy.
 	$(Q)CPPFLAGS='$(subst ','\'',$(CPPFLAGS))' tests/lint/run
+
+docs: $(O)/instantstart-poller ## Write core/domain/kinds.md from the tables of steps.
+	$(Q)$< --diagrams >core/domain/kinds.md
 
 demo: deps ## Show the whole life of a cluster on the simulated cloud.
 	@$(MAKE) all

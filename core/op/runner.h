@@ -66,6 +66,8 @@ void runner_exchange(struct runner *r, const struct exchange *x, const char *tok
 
 /* Mermaid state diagram of a kind, for the docs. */
 void kind_diagram(const struct kind *k, struct buf *out);
+/* All of them, as a Markdown page. */
+void kind_diagrams(const struct kind *const *kinds, struct buf *out);
 
 #ifdef CRASHPOINTS
 /* Test builds only: called at every named boundary of a step. */

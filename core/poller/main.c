@@ -4,6 +4,7 @@
  *   instantstart-poller           work, until SIGTERM
  *   instantstart-poller --check   check the configuration, and show it
  *   instantstart-poller --diagram KIND
+ *   instantstart-poller --diagrams   all kinds, as a Markdown page
  *   instantstart-poller --help
  */
 #include <stdio.h>
@@ -43,7 +44,7 @@ static int help(struct program *g)
 
 	buf_init(&b, &g->arena, TEXT_MAX);
 	config_help(&b);
-	printf("instantstart-poller [--check | --diagram KIND | --help]\n\n"
+	printf("instantstart-poller [--check | --diagram KIND | --diagrams | --help]\n\n"
 	       "Without an option it carries operations out, until SIGTERM.\n"
 	       "Settings are environment variables:\n\n%s",
 	       buf_cstr(&b));
@@ -74,6 +75,16 @@ static int diagram(struct program *g, const char *name)
 	}
 	buf_init(&b, &g->arena, TEXT_MAX);
 	kind_diagram(k, &b);
+	printf("%s", buf_cstr(&b));
+	return 0;
+}
+
+static int diagrams(struct program *g)
+{
+	struct buf b;
+
+	buf_init(&b, &g->arena, TEXT_MAX);
+	kind_diagrams(kinds, &b);
 	printf("%s", buf_cstr(&b));
 	return 0;
 }
@@ -155,6 +166,8 @@ int main(int argc, char **argv)
 		return help(&g);
 	if (strcmp(command, "--diagram") == 0 && argc == 3)
 		return diagram(&g, argv[2]);
+	if (strcmp(command, "--diagrams") == 0)
+		return diagrams(&g);
 	if (!config_load(&g.cfg, &g.arena, config_from_env, NULL, &e))
 		return fail(&e);
 	g.log = (struct log){

@@ -1,5 +1,6 @@
 /* Cross-field rules, first causes, objects compared: pure, by tables. */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/domain/capability.h"
@@ -10,6 +11,7 @@
 #include "core/domain/hyperpod/preflight.h"
 #include "core/domain/storage/storage.h"
 #include "core/json/tree.h"
+#include "core/op/runner.h"
 
 static struct arena arena;
 
@@ -203,4 +205,21 @@ Test(domain_rules, every_kind_is_well_formed)
 			met |= k->needs && streq(component_list()[j]->name, k->needs);
 		cr_assert(met, "%s comes before %s", k->name, k->needs);
 	}
+}
+
+/* The page shows what the tables say; `make docs` writes it. */
+Test(domain_rules, the_page_of_kinds_is_up_to_date)
+{
+	static char page[1 << 18];
+	FILE *f = fopen("core/domain/kinds.md", "r");
+	struct buf b;
+	size_t n;
+
+	cr_assert(f, "run from the top of the tree");
+	n = fread(page, 1, sizeof(page) - 1, f);
+	fclose(f);
+	page[n] = '\0';
+	buf_init(&b, &arena, sizeof(page));
+	kind_diagrams(kinds, &b);
+	cr_assert_str_eq(page, buf_cstr(&b), "make docs");
 }

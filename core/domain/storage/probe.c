@@ -54,7 +54,7 @@ void probe_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	}
 	if (job) {
-		step_goto(c, "remove_failed_probe");
+		step_goto(c, "clear_probe");
 		return;
 	}
 	body = storage_probe_object(c);
@@ -208,12 +208,20 @@ void probe_wait_plan(struct step_ctx *c, struct exchange *x)
 
 /* --- removed ------------------------------------------------------------------------ */
 
-bool probe_remove_observe(struct step_ctx *c, struct exchange *x)
+/* A job that failed, or that proved an earlier mount, makes room for ours. */
+void probe_clear_plan(struct step_ctx *c, struct exchange *x)
 {
-	return probe_observe(c, x);
+	const json_t *job = saw(c, "job");
+
+	if (job && !object_is_ours(job)) {
+		step_fail(c, ERR_FOREIGN_OBJECT, "a job named %s/%s exists and is not ours",
+			  storage_namespace(c), storage_probe(c));
+		return;
+	}
+	if (job && (!is_of_this_operation(c, job) || job_has(job, "Failed")))
+		probe_remove_plan(c, x);
 }
 
-/* arg: the row to go to when it is gone; NULL: the next one. */
 void probe_remove_plan(struct step_ctx *c, struct exchange *x)
 {
 	struct kube_request r = job_request(c, KUBE_DELETE);
@@ -225,8 +233,6 @@ void probe_remove_plan(struct step_ctx *c, struct exchange *x)
 			 arena_printf(c->arena, "%s/%s", storage_namespace(c),
 				      storage_probe(c)),
 			 NULL, "gone");
-		if (c->step->arg)
-			step_goto(c, c->step->arg);
 		return;
 	}
 	if (json_at(job, "metadata.deletionTimestamp")) {

@@ -34,7 +34,7 @@ void probe_plan(struct step_ctx *c, struct exchange *x);
 void probe_absorb(struct step_ctx *c, const struct answer *a);
 bool probe_wait_observe(struct step_ctx *c, struct exchange *x);
 void probe_wait_plan(struct step_ctx *c, struct exchange *x);
-bool probe_remove_observe(struct step_ctx *c, struct exchange *x);
+void probe_clear_plan(struct step_ctx *c, struct exchange *x);
 void probe_remove_plan(struct step_ctx *c, struct exchange *x);
 void probe_remove_absorb(struct step_ctx *c, const struct answer *a);
 
