@@ -19,6 +19,14 @@ static const char *events(struct klab *k, const char *reason)
 	return json_str_or(k->res.out, "items.0.message", "");
 }
 
+static void lose_node(struct klab *k, const char *name)
+{
+	json_t *node = json_deep_copy(stored(k, "v1", "nodes", NULL, name));
+
+	json_put_str(node, "status.conditions.0.status", "Unknown");
+	cloud_kube_put(k->lab.cloud, "demo", node);
+}
+
 Test(cloud_kube_world, deployments_need_nodes_with_room)
 {
 	struct kube_request r;
@@ -37,6 +45,16 @@ Test(cloud_kube_world, deployments_need_nodes_with_room)
 		     1, "six GPUs hold one pod of four");
 	add_node(&k, "n2", "8");
 	pass(&k, 4000);
+	cr_expect_eq(json_int_or(stored(&k, "apps/v1", "deployments", "default", "d"),
+				 "status.readyReplicas", -1),
+		     2);
+	lose_node(&k, "n2");
+	pass(&k, 1000);
+	cr_expect_eq(json_int_or(stored(&k, "apps/v1", "deployments", "default", "d"),
+				 "status.readyReplicas", -1),
+		     1, "a node that does not answer has no ready pods");
+	add_node(&k, "n2", "8");
+	pass(&k, 1000);
 	cr_expect_eq(json_int_or(stored(&k, "apps/v1", "deployments", "default", "d"),
 				 "status.readyReplicas", -1),
 		     2);

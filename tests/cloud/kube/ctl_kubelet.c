@@ -131,18 +131,53 @@ static void stop(struct ks *k, const json_t *pod)
 		 json_str_or(pod, "metadata.name", ""));
 }
 
+static bool node_answers(const json_t *node)
+{
+	return streq(json_str_at(json_find(json_at(node, "status.conditions"), "type",
+					   "Ready"),
+				 "status"),
+		     "True");
+}
+
+/* Pods of a node that does not answer are not ready, whatever they do. */
+static void mark(struct ks *k, const json_t *pod, bool answers)
+{
+	json_t *next = NULL;
+
+	if (ks_pod_ready(pod) == answers)
+		return;
+	next = json_deep_copy(pod);
+	ks_set_condition(next, k->now_ms, "Ready", answers ? "True" : "False",
+			 answers ? NULL : "NodeNotReady", NULL);
+	if (answers)
+		json_object_del(
+			json_find(json_at(next, "status.conditions"), "type", "Ready"),
+			"reason");
+	ks_update_if_changed(k, pods(), pod, next);
+}
+
 static void run_pod(struct ks *k, struct arena *a, const json_t *pod)
 {
 	const char *node = json_str_at(pod, "spec.nodeName");
 	const bool runs_once =
 		!streq(json_str_or(pod, "spec.restartPolicy", "Always"), "Always");
 	const char *phase = json_str_or(pod, "status.phase", "Pending");
+	const json_t *host = ks_at(k, "/nodes", NULL, node);
 	const char *why = NULL;
 
 	/* A pod of a node that is gone goes at once. */
-	if (!ks_at(k, "/nodes", NULL, node)) {
+	if (!host) {
 		ks_erase(k, pods(), json_str_at(pod, "metadata.namespace"),
 			 json_str_or(pod, "metadata.name", ""));
+		return;
+	}
+	if (!node_answers(host)) {
+		if (streq(phase, "Running"))
+			mark(k, pod, false);
+		return;
+	}
+	if (streq(phase, "Running") && !ks_pod_ready(pod)) {
+		mark(k, pod, true);
 		return;
 	}
 	if (ks_pod_done(pod) || streq(phase, "Running")) {
