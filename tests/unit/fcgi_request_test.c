@@ -1,0 +1,467 @@
+/* Requests from a table instead of nginx: HTTP, routing, problems, envelopes. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/limits.h"
+#include "core/json/tree.h"
+#include "core/live/park.h"
+#include "fcgi/auth.h"
+#include "fcgi/documents.h"
+#include "fcgi/http.h"
+#include "fcgi/mcp.h"
+#include "fcgi/problem.h"
+#include "fcgi/route.h"
+#include "fcgi/rpc.h"
+
+struct fake {
+	struct conn conn;
+	struct http_pair params[12];
+	const char *body;
+	size_t at;
+	char out[65536];
+	size_t n_out;
+};
+
+static const char *fake_param(struct conn *c, const char *name)
+{
+	struct fake *f = (struct fake *)c;
+
+	for (size_t i = 0; i < 12 && f->params[i].name; i++)
+		if (streq(f->params[i].name, name))
+			return f->params[i].value;
+	return NULL;
+}
+
+/* Three bytes at a time: nobody may count on getting all at once. */
+static size_t fake_read(struct conn *c, void *p, size_t n)
+{
+	struct fake *f = (struct fake *)c;
+	size_t left = f->body ? strlen(f->body) - f->at : 0;
+
+	if (left > n)
+		left = n;
+	if (left > 3)
+		left = 3;
+	if (left)
+		memcpy(p, f->body + f->at, left);
+	f->at += left;
+	return left;
+}
+
+static void fake_write(struct conn *c, const void *p, size_t n)
+{
+	struct fake *f = (struct fake *)c;
+
+	cr_assert(f->n_out + n < sizeof(f->out));
+	memcpy(f->out + f->n_out, p, n);
+	f->n_out += n;
+	f->out[f->n_out] = '\0';
+}
+
+static void fake_init(struct fake *f, const char *method, const char *uri)
+{
+	*f = (struct fake){.conn = {fake_param, fake_read, fake_write}};
+	f->params[0] = (struct http_pair){"REQUEST_METHOD", method};
+	f->params[1] = (struct http_pair){"REQUEST_URI", uri};
+	f->params[2] = (struct http_pair){"CONTENT_TYPE", "application/json"};
+}
+
+static void fake_set(struct fake *f, const char *name, const char *value)
+{
+	size_t i = 0;
+
+	while (f->params[i].name && !streq(f->params[i].name, name))
+		i++;
+	f->params[i] = (struct http_pair){name, value};
+}
+
+Test(fcgi_request, addresses)
+{
+	static const struct {
+		const char *uri;
+		enum errc code;
+		const char *segments; /* joined by "|" */
+		const char *query;    /* name=value joined by "|" */
+	} rows[] = {
+		{"/", ERR_NONE, "", ""},
+		{"/a/b?x=1&y=%20z+w", ERR_NONE, "a|b", "x=1|y= z w"},
+		{"/a%2Fb/c", ERR_NONE, "a/b|c", ""},
+		{"/a/", ERR_NONE, "a|", ""},
+		{"/a?x", ERR_NONE, "a", "x="},
+		{"/a?&&x=1=2", ERR_NONE, "a", "x=1=2"},
+		{"/%c3%a4", ERR_NONE, "\xc3\xa4", ""},
+		{"/%ff", ERR_MALFORMED, NULL, NULL},
+		{"/%c0%80", ERR_MALFORMED, NULL, NULL},
+		{"/%00", ERR_MALFORMED, NULL, NULL},
+		{"/%4", ERR_MALFORMED, NULL, NULL},
+		{"/%zz", ERR_MALFORMED, NULL, NULL},
+		{"/a?x=%ff", ERR_MALFORMED, NULL, NULL},
+		{"/1/2/3/4/5/6/7/8/9/10/11/12/13", ERR_NO_SUCH_ROUTE, NULL, NULL},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct http_req req;
+		struct err e = {0};
+		struct arena a;
+		struct fake f;
+		struct buf b;
+
+		arena_init(&a, 0);
+		fake_init(&f, "GET", rows[i].uri);
+		cr_expect_eq(http_read(&f.conn, &a, &req, &e), rows[i].code == ERR_NONE,
+			     "%s", rows[i].uri);
+		cr_expect_eq(e.code, rows[i].code, "%s", rows[i].uri);
+		if (rows[i].segments) {
+			buf_init(&b, &a, 4096);
+			for (size_t s = 0; s < req.n_segments; s++)
+				buf_printf(&b, "%s%s", s ? "|" : "", req.segment[s]);
+			cr_expect_str_eq(buf_cstr(&b), rows[i].segments);
+			buf_init(&b, &a, 4096);
+			for (size_t s = 0; s < req.n_query; s++)
+				buf_printf(&b, "%s%s=%s", s ? "|" : "", req.query[s].name,
+					   req.query[s].value);
+			cr_expect_str_eq(buf_cstr(&b), rows[i].query);
+		}
+		arena_free(&a);
+	}
+}
+
+Test(fcgi_request, bodies_headers_and_answers)
+{
+	char *big = malloc(LIMIT_REQUEST_BODY + 2);
+	struct http_req req;
+	struct http_res res;
+	struct err e = {0};
+	struct arena a;
+	struct str body;
+	struct fake f;
+
+	arena_init(&a, 0);
+	fake_init(&f, "POST", "/x");
+	fake_set(&f, "HTTP_COOKIE", "a=1; instantstart_session=iss_x; b=2");
+	fake_set(&f, "CONTENT_TYPE", "Application/JSON ; charset=utf-8");
+	f.body = "{\"a\":1}";
+	cr_assert(http_read(&f.conn, &a, &req, &e));
+	cr_assert(http_body(&req, &body, &e));
+	cr_expect(str_is(body, "{\"a\":1}"));
+	cr_expect_str_eq(http_cookie(&req, "instantstart_session"), "iss_x");
+	cr_expect_null(http_cookie(&req, "session"));
+	cr_expect(http_has_type(&req, "application/json"));
+	cr_expect_not(http_has_type(&req, "application/jso"));
+	/* What is longer than told, and what is told to be longer. */
+	memset(big, 'x', LIMIT_REQUEST_BODY + 1);
+	big[LIMIT_REQUEST_BODY + 1] = '\0';
+	f.body = big;
+	f.at = 0;
+	cr_expect_not(http_body(&req, &body, &e));
+	cr_expect_eq(e.code, ERR_TOO_LARGE);
+	fake_set(&f, "CONTENT_LENGTH", "1048577");
+	cr_expect_not(http_body(&req, &body, &e));
+	/* A value cannot end its header. */
+	http_res_init(&res, &a);
+	http_res_header(&res, "Location", "/x\r\nSet-Cookie: evil");
+	res.status = 202;
+	http_send(&req, &res);
+	cr_expect_str_eq(f.out, "Status: 202 Accepted\r\nContent-Length: 0\r\n"
+				"Location: /xSet-Cookie: evil\r\n\r\n");
+	arena_free(&a);
+	free(big);
+}
+
+static bool never(struct call *c, const void *in, struct reply *ret, struct err *e)
+{
+	(void)c, (void)in, (void)ret, (void)e;
+	return false;
+}
+
+#define ROW(name_, method_, path_)                                                       \
+	static const struct capability row_##name_ = {.name = #name_,                    \
+						      .method = method_,                 \
+						      .path = path_,                     \
+						      .title = #name_,                   \
+						      .doc = "A row.",                   \
+						      .run = never}
+ROW(list, "GET", "/things");
+ROW(add, "POST", "/things");
+ROW(import, "POST", "/things:import");
+ROW(get, "GET", "/things/{id}");
+ROW(retry, "POST", "/things/{id}:retry");
+ROW(part, "GET", "/things/{id}/parts/{part}");
+
+static const struct capability *const table[] = {
+	&row_list, &row_add, &row_import, &row_get, &row_retry, &row_part, NULL};
+
+Test(fcgi_request, routes)
+{
+	static const struct {
+		const char *method, *uri, *name, *members;
+		enum errc code;
+		const char *allow;
+	} rows[] = {
+		{"GET", "/api/v1/things", "list", "", ERR_NONE, NULL},
+		{"HEAD", "/api/v1/things", "list", "", ERR_NONE, NULL},
+		{"POST", "/api/v1/things", "add", "", ERR_NONE, NULL},
+		{"POST", "/api/v1/things:import", "import", "", ERR_NONE, NULL},
+		{"GET", "/api/v1/things/a%20b", "get", "id=a b", ERR_NONE, NULL},
+		{"POST", "/api/v1/things/a:retry", "retry", "id=a", ERR_NONE, NULL},
+		{"GET", "/api/v1/things/a/parts/b%2Fc", "part", "id=a part=b/c", ERR_NONE,
+		 NULL},
+		{"PUT", "/api/v1/things", NULL, NULL, ERR_METHOD_NOT_ALLOWED,
+		 "GET, HEAD, POST"},
+		{"GET", "/api/v1/things/a:retry", NULL, NULL, ERR_METHOD_NOT_ALLOWED,
+		 "POST"},
+		{"GET", "/api/v1/things/a:other", NULL, NULL, ERR_NO_SUCH_ROUTE, NULL},
+		{"GET", "/api/v1/things/", NULL, NULL, ERR_NO_SUCH_ROUTE, NULL},
+		{"POST", "/api/v1/things/:retry", NULL, NULL, ERR_NO_SUCH_ROUTE, NULL},
+		{"GET", "/api/v1/things/a/parts", NULL, NULL, ERR_NO_SUCH_ROUTE, NULL},
+		{"GET", "/things", NULL, NULL, ERR_NO_SUCH_ROUTE, NULL},
+		{"GET", "/api/v1", NULL, NULL, ERR_NO_SUCH_ROUTE, NULL},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct http_req req;
+		struct err e = {0};
+		struct route r;
+		struct arena a;
+		struct fake f;
+		struct buf b;
+
+		arena_init(&a, 0);
+		fake_init(&f, rows[i].method, rows[i].uri);
+		cr_assert(http_read(&f.conn, &a, &req, &e));
+		cr_expect_eq(route_find(table, &req, &r, &e), rows[i].name != NULL,
+			     "%s %s", rows[i].method, rows[i].uri);
+		cr_expect_eq(e.code, rows[i].code, "%s %s", rows[i].method, rows[i].uri);
+		if (rows[i].allow)
+			cr_expect_str_eq(e.expected, rows[i].allow);
+		if (rows[i].name) {
+			buf_init(&b, &a, 4096);
+			for (size_t m = 0; m < r.n_members; m++)
+				buf_printf(&b, "%s%s=%s", m ? " " : "", r.member[m].name,
+					   r.member[m].value);
+			cr_expect_str_eq(r.cap->name, rows[i].name);
+			cr_expect_str_eq(buf_cstr(&b), rows[i].members);
+		}
+		arena_free(&a);
+	}
+}
+
+Test(fcgi_request, hosts_and_origins)
+{
+	static const struct {
+		const char *host, *origin;
+		bool ok;
+	} rows[] = {
+		{"localhost", NULL, true},
+		{"localhost:8080", "http://localhost:9", true},
+		{"LOCALHOST", NULL, true},
+		{"127.0.0.1:1", "https://127.0.0.1", true},
+		{"[::1]:3099", NULL, true},
+		{"cp.example.com", "https://cp.example.com", true},
+		{"cp.example.com:8443", NULL, true},
+		{NULL, NULL, false},
+		{"evil.example", NULL, false},
+		{"localhost.evil.example", NULL, false},
+		{"cp.example.com.evil", NULL, false},
+		{"xcp.example.com", NULL, false},
+		{"localhost", "null", false},
+		{"localhost", "http://evil.example", false},
+		{"localhost", "ftp://localhost", false},
+		{"localhost", "http://localhost.evil", false},
+	};
+	const struct config cfg = {.hosts = "cp.example.com, other.example"};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct http_req req;
+		struct err e = {0};
+		struct arena a;
+		struct fake f;
+
+		arena_init(&a, 0);
+		fake_init(&f, "GET", "/");
+		if (rows[i].host)
+			fake_set(&f, "HTTP_HOST", rows[i].host);
+		if (rows[i].origin)
+			fake_set(&f, "HTTP_ORIGIN", rows[i].origin);
+		cr_assert(http_read(&f.conn, &a, &req, &e));
+		cr_expect_eq(auth_check_host(&cfg, &req, &e), rows[i].ok, "%s %s",
+			     rows[i].host ? rows[i].host : "-",
+			     rows[i].origin ? rows[i].origin : "-");
+		arena_free(&a);
+	}
+}
+
+Test(fcgi_request, problems)
+{
+	struct violation v[2] = {{.field = "/a", .detail = "is wrong", .seen = "1"},
+				 {.field = "/b", .detail = "is \"odd\""}};
+	struct err e = {0};
+	struct arena a;
+	struct str text;
+	json_t *tree;
+
+	arena_init(&a, 0);
+	err_set(&e, ERR_CLOUD_REFUSED, "it said \"no\"\n");
+	err_field(&e, "/a", "1", "2");
+	err_fix(&e, "do that");
+	err_because(&e, "eks:CreateCluster", "Nope", "m", "r");
+	e.violations = v;
+	e.n_violations = 2;
+	text = problem_text(&e, "r1", STR("{\"steps\":[]}"), &a);
+	tree = json_parse(&a, text, &e);
+	cr_assert(tree, "%.*s", (int)text.n, text.p);
+	cr_expect_str_eq(json_str_at(tree, "type"), "/api/v1/problems/cloud-refused");
+	cr_expect_str_eq(json_str_at(tree, "detail"), "it said \"no\"\n");
+	cr_expect_str_eq(json_str_at(tree, "retry"), "never");
+	cr_expect_eq(json_int_or(tree, "status", 0), 502);
+	cr_expect_str_eq(json_str_at(tree, "cause.0.source"), "eks:CreateCluster");
+	cr_expect_str_eq(json_str_at(tree, "errors.1.detail"), "is \"odd\"");
+	cr_expect_eq(json_len_at(tree, "plan.steps"), 0);
+	/* Every code explains itself. */
+	for (int i = ERR_NONE + 1; i < ERR_COUNT_; i++)
+		cr_expect(problem_explain(errc_info((enum errc)i)->slug, &a, &text, &e));
+	cr_expect_not(problem_explain("nope", &a, &text, &e));
+	arena_free(&a);
+}
+
+Test(fcgi_request, documents_hold_every_row)
+{
+	const struct documents *d;
+	struct arena a;
+	struct err e = {0};
+	json_t *openapi;
+
+	arena_init(&a, 0);
+	d = documents_make(capabilities, &a);
+	openapi = json_parse(&a, d->openapi, &e);
+	cr_assert(openapi);
+	for (size_t i = 0; capabilities[i]; i++) {
+		const struct capability *c = capabilities[i];
+		json_t *path =
+			json_object_get(json_object_get(openapi, "paths"), c->path);
+		json_t *tool;
+
+		cr_expect(path, "%s", c->path);
+		cr_expect(c->doc && c->title && c->run && c->role, "%s", c->name);
+		cr_expect(!(c->flags & CAP_LONG) || c->done_by, "%s", c->name);
+		cr_expect(!c->done_by || capability_find(c->done_by), "%s", c->name);
+		cr_expect(!c->target || field_find(c->in, c->target), "%s", c->name);
+		if (c->flags & CAP_REST_ONLY)
+			continue;
+		tool = json_parse(&a, d->tool[i], &e);
+		cr_assert(tool, "%s", c->name);
+		cr_expect_str_eq(json_str_at(tool, "name"), c->name);
+		cr_expect_eq(json_bool_or(tool, "annotations.readOnlyHint", false),
+			     c->effect == CAP_READ, "%s", c->name);
+		/* Nothing that changes looks like something that reads. */
+		cr_expect(c->effect == CAP_READ || (!str_starts(c->name, "get_") &&
+						    !str_starts(c->name, "list_")),
+			  "%s", c->name);
+	}
+	arena_free(&a);
+}
+
+Test(fcgi_request, text_twins_stay_short)
+{
+	struct arena a;
+	struct err e = {0};
+	struct buf b;
+	struct str text;
+	json_t *tree;
+
+	arena_init(&a, 0);
+	text = mcp_text_of(STR("{\"a\":1}"), &a);
+	cr_expect(str_is(text, "{\"a\":1}"));
+	for (int size = 10; size < 6000; size += 700) {
+		buf_init(&b, &a, 1 << 20);
+		buf_adds(&b, "{\"items\":[");
+		for (int i = 0; i < 60; i++)
+			buf_printf(&b, "%s{\"n\":%d,\"t\":\"%0*d\"}", i ? "," : "", i,
+				   size, 0);
+		buf_adds(&b, "],\"next_cursor\":\"c\\\"1\"}");
+		text = mcp_text_of(buf_str(&b), &a);
+		cr_expect_leq(text.n, (size_t)MCP_TEXT_MAX, "%d: %zu", size, text.n);
+		tree = json_parse(&a, text, &e);
+		/* An item that is too long by itself is cut as text. */
+		cr_expect_eq(tree != NULL, size < MCP_TEXT_MAX - 300, "%d", size);
+		if (tree && b.len > MCP_TEXT_MAX)
+			cr_expect_str_eq(json_str_at(tree, "next_cursor"), "c\"1");
+	}
+	/* Cut at a character's border. */
+	buf_init(&b, &a, 1 << 20);
+	buf_addc(&b, '"');
+	for (int i = 0; i < 4000; i++)
+		buf_adds(&b, "\xe2\x82\xac");
+	buf_addc(&b, '"');
+	cr_expect(str_is_utf8(mcp_text_of(buf_str(&b), &a)));
+	arena_free(&a);
+}
+
+Test(fcgi_request, rpc_answers)
+{
+	static const struct {
+		const char *body, *accept, *want;
+	} rows[] = {
+		{"{\"jsonrpc\":\"2.0\",\"id\":\"a\\\"b\",\"method\":\"ping\"}", NULL,
+		 "{\"jsonrpc\":\"2.0\",\"id\":\"a\\\"b\",\"result\":{\"x\":1}}"},
+		{"{\"jsonrpc\":\"2.0\",\"id\":-3,\"method\":\"ping\"}",
+		 "text/event-stream",
+		 "event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":-3,\"result\":{\"x\":1}}\n\n"},
+		{"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}",
+		 "application/json, text/event-stream",
+		 "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"x\":1}}"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct http_req req;
+		struct http_res res;
+		struct err e = {0};
+		struct arena a;
+		struct fake f;
+		struct rpc r;
+
+		arena_init(&a, 0);
+		fake_init(&f, "POST", "/mcp");
+		if (rows[i].accept)
+			fake_set(&f, "HTTP_ACCEPT", rows[i].accept);
+		f.body = rows[i].body;
+		http_res_init(&res, &a);
+		cr_assert(http_read(&f.conn, &a, &req, &e));
+		cr_assert(rpc_read(&r, &req, &res));
+		rpc_result(&r, STR("{\"x\":1}"));
+		cr_expect(str_is(res.body, rows[i].want), "%.*s", (int)res.body.n,
+			  res.body.p);
+		arena_free(&a);
+	}
+}
+
+Test(fcgi_request, park_tickets)
+{
+	static const struct {
+		const char *text;
+		bool ok;
+	} rows[] = {
+		{"op_1 7 25", true},
+		{"op_1 0 0", true},
+		{NULL, false},
+		{"", false},
+		{"op_1", false},
+		{"op_1 7", false},
+		{"op_1 7 -1", false},
+		{"op_1 x 25", false},
+		{"op_1 7 25 9", false},
+		{"op_1,op_2 7 25", false},
+		{"op' or 1 7 25", false},
+		{"OP 7 25", false},
+		{"op_01234567890123456789012345678901234567890123456789 7 25", false},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		int64_t version, seconds;
+		char op[48];
+
+		cr_expect_eq(park_parse(rows[i].text, op, sizeof(op), &version, &seconds),
+			     rows[i].ok, "%s", rows[i].text ? rows[i].text : "NULL");
+	}
+}
