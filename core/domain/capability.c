@@ -253,6 +253,7 @@ static bool run(struct call *c, const json_t *in, struct reply *ret, struct err 
 		return false;
 	if (!field_decode(cap->in ? cap->in : options_none, in, c->arena, decoded, e))
 		return false;
+	c->meant = field_encode(cap->in ? cap->in : options_none, decoded, c->arena);
 	if (!check_confirm(c, in, e))
 		return false;
 	if (plans && !plan_change(c, decoded, ret, e))

@@ -81,6 +81,9 @@ struct call {
 	enum face face;
 	struct call_options opt;
 	const json_t *raw; /* the input as sent, for the audit row (masked) */
+	/* Decoded and defaulted, before anything of ours was added to it: what the
+	 * same request means again. */
+	const json_t *meant;
 	const char *request_id;
 	const char *session; /* the console's cookie, or NULL */
 };

@@ -10,20 +10,19 @@
 
 #include "core/json/field.h"
 
-#define PAGE_FIELDS(S)                                                        \
-	FIELD(S, limit, .min = 1, .max = 100, .dflt = "20",                   \
-	      .doc = "Most items of one page."),                              \
-		FIELD(S, cursor, .min = 1, .max = 256,                        \
+#define PAGE_FIELDS(S)                                                                   \
+	FIELD(S, limit, .min = 1, .max = 100, .dflt = "20",                              \
+	      .doc = "Most items of one page."),                                         \
+		FIELD(S, cursor, .min = 1, .max = 256,                                   \
 		      .doc = "next_cursor of the page before.")
 
-#define PAGE_OUT(item_fields)                                                 \
-	{                                                                     \
-		.name = "items", .type = FIELD_OBJECT,                        \
-		.flags = FIELD_REQUIRED | FIELD_MANY, .fields = (item_fields), \
-		.doc = "In a stable order."                                   \
-	},                                                                    \
-		OUT("next_cursor", FIELD_STR,                                 \
-		    .flags = FIELD_REQUIRED | FIELD_NULLABLE,                 \
+#define PAGE_OUT(item_fields)                                                            \
+	{.name = "items",                                                                \
+	 .type = FIELD_OBJECT,                                                           \
+	 .flags = FIELD_REQUIRED | FIELD_MANY,                                           \
+	 .fields = (item_fields),                                                        \
+	 .doc = "In a stable order."},                                                   \
+		OUT("next_cursor", FIELD_STR, .flags = FIELD_REQUIRED | FIELD_NULLABLE,  \
 		    .doc = "Pass it as cursor for the next page; null at the end.")
 
 #endif

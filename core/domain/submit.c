@@ -57,9 +57,9 @@ bool call_submit(struct call *c, const struct kind *k, const char *target,
 	}
 	id_make(c->rng, c->clock->wall_ms(c->clock), "op_", id, sizeof(id));
 	s.id = id;
-	s.digest = json_digest(c->arena,
-			       json_packf(c->arena, "{s:s,s:s,s:O}", "kind", k->name,
-					  "target", target, "input", input));
+	s.digest = json_digest(c->arena, json_packf(c->arena, "{s:s,s:s,s:O}", "kind",
+						    k->name, "target", target, "input",
+						    c->meant ? c->meant : input));
 	s.audit = c->cap->in ? field_mask(c->cap->in, c->raw, c->arena) : c->raw;
 	if (!journal_submit(c->db, c->arena, &s, &done, e))
 		return false;

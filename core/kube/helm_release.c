@@ -26,8 +26,7 @@ static const json_t *newest(const json_t *list)
 	const json_t *secret = NULL;
 	size_t i = 0;
 
-	json_array_foreach(json_at(list, "items"), i, secret)
-	{
+	json_array_foreach(json_at(list, "items"), i, secret) {
 		if (!found ||
 		    label_number(secret, "version") > label_number(found, "version"))
 			found = secret;

@@ -56,9 +56,11 @@ static void add_arrows(const struct kind *k, struct buf *out)
 
 void kind_diagrams(const struct kind *const *kinds, struct buf *out)
 {
-	buf_adds(out, "# Operation kinds\n\n"
-		      "Made by `make docs` from the tables of steps. In brackets: how a repeat\n"
-		      "of the step's mutation is made safe (`core/op/kind.h`).\n");
+	buf_adds(
+		out,
+		"# Operation kinds\n\n"
+		"Made by `make docs` from the tables of steps. In brackets: how a repeat\n"
+		"of the step's mutation is made safe (`core/op/kind.h`).\n");
 	for (size_t i = 0; kinds[i]; i++) {
 		buf_printf(out, "\n## %s\n\n%s.\n\n```mermaid\n", kinds[i]->name,
 			   kinds[i]->title);

@@ -134,8 +134,7 @@ static json_t *mask_object(const json_t *tree)
 	const char *key;
 	json_t *value;
 
-	json_object_foreach((json_t *)(uintptr_t)tree, key, value)
-	{
+	json_object_foreach((json_t *)(uintptr_t)tree, key, value) {
 		if (secret_kind && json_is_object(value) &&
 		    (streq(key, "data") || streq(key, "stringData")))
 			json_object_set_new(copy, key, mask_all_values(value));

@@ -150,8 +150,8 @@ struct order {
 	const char *op_id;
 	const char *principal;
 	const char *face;
-	const char *idem_key; /* or NULL */
-	const json_t *args;   /* cancel: {undo}; answer: {choice, note}; retry: {} */
+	const char *idem_key;   /* or NULL */
+	const json_t *args;     /* cancel: {undo}; answer: {choice, note}; retry: {} */
 	const char *request_id; /* of the audit row; or NULL */
 };
 

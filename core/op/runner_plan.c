@@ -267,8 +267,7 @@ static json_t *sort_notes(struct planner *p, json_t *events)
 	size_t i;
 	json_t *note;
 
-	json_array_foreach(events, i, note)
-	{
+	json_array_foreach(events, i, note) {
 		if (streq(json_str_at(note, "what"), "warning"))
 			json_push(p->warnings,
 				  json_string(json_str_or(note, "data.text", "")));
@@ -315,10 +314,10 @@ bool runner_plan(struct runner *r, struct arena *a, const struct kind *k,
 
 	if (!plan_level(&p, &l))
 		return false;
-	*ret_plan = json_packf(a, "{s:s, s:s, s:O, s:O, s:O, s:O, s:s}", "kind", k->name,
-			       "target", target, "steps", p.steps, "resources",
-			       p.resources, "checks", sort_notes(&p, l.ctx.events),
-			       "warnings", p.warnings, "plan_digest",
-			       json_digest(a, p.digested));
+	*ret_plan =
+		json_packf(a, "{s:s, s:s, s:O, s:O, s:O, s:O, s:s}", "kind", k->name,
+			   "target", target, "steps", p.steps, "resources", p.resources,
+			   "checks", sort_notes(&p, l.ctx.events), "warnings", p.warnings,
+			   "plan_digest", json_digest(a, p.digested));
 	return true;
 }

@@ -47,7 +47,7 @@ export async function pgbench(s, script, variables, seconds = SECONDS)
 	const file = `${s.dir}/bench.sql`;
 
 	fs.writeFileSync(file, script);
-	const out = await command('pgbench', ['-n', '-M', 'prepared', '-c', String(CLIENTS), '-j', '1',
+	const out = await command('pgbench', ['-n', '-M', 'prepared', '-c', String(CLIENTS), '-j', '4',
 		'-T', String(Math.ceil(seconds)), '-f', file,
 		...Object.entries(variables).flatMap(([k, v]) => ['-D', `${k}=${v}`]), 'instantstart'],
 	{env: {...process.env, PGHOST: `${s.dir}/pg`, PGUSER: variables.role,

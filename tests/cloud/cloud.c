@@ -50,6 +50,7 @@ struct cloud *cloud_new(const struct cloud_options *o)
 	if (c->o.speed <= 0)
 		c->o.speed = 1;
 	cloud_start(c);
+	cloud_record_open(c);
 	c->model = model_load(&c->arena, o->models ? o->models : "", &e);
 	if (!c->model) {
 		fprintf(stderr, "cloud: %s\n", e.detail);

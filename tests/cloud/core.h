@@ -31,6 +31,7 @@ struct cloud {
 	int n_open;
 	int64_t seq;
 	bool advancing;
+	int record_fd; /* -1: nothing is recorded */
 	/* Set by the server: moves the clock that the options gave. */
 	void (*move_clock)(struct clock *clock, int64_t ms);
 };
@@ -184,6 +185,12 @@ void refusal_words(const char *service, enum protocol protocol, const struct ref
 		   struct fault_answer *ret);
 
 void response_header(struct cloud_response *r, const char *name, const char *value);
+
+/* --- record.c --- */
+void cloud_record_open(struct cloud *c);
+/* fault: the rule that spoilt the exchange, or NULL. */
+void cloud_record(struct cloud *c, struct arena *a, const struct cloud_request *req,
+		  const struct cloud_response *res, const char *fault);
 
 /* --- control.c --- */
 void cloud_control(struct cloud *c, struct arena *a, const struct cloud_request *req,

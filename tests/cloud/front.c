@@ -16,6 +16,7 @@ struct passage {
 	const struct cloud_op *handler;
 	struct caller caller;
 	json_t *in;
+	const char *fault; /* of the rule that made the answer */
 	struct cloud_response *ret;
 };
 
@@ -261,8 +262,10 @@ static void serve(struct passage *p)
 	json_t *out = NULL, *entry = NULL;
 	bool lost = streq(json_str_at(rule, "fault"), "lose_answer");
 
-	if (rule && fault_before(p, rule))
+	if (rule && fault_before(p, rule)) {
+		p->fault = json_str_or(rule, "fault", "");
 		return;
+	}
 	if (p->handler->mutates)
 		entry = cloud_ledger_open(p->c, "aws", p->service, p->op.name,
 					  p->caller.arn, token_of(&p->op, p->in), p->in);
@@ -354,6 +357,7 @@ void cloud_handle(struct cloud *c, struct arena *a, const struct cloud_request *
 				       id + 12, id + 16, id + 20);
 	handle_aws(p);
 	common_headers(p);
+	cloud_record(c, a, req, ret, p->fault);
 }
 
 bool cloud_invoke(struct cloud *c, struct arena *a, const char *service, const char *op,

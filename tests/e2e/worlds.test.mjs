@@ -89,11 +89,11 @@ test('a role that cannot be assumed yet is waited for; one that never can is tol
 	await aws(s, 'iam', 'create-role', '--role-name', 'wrong-trust', '--assume-role-policy-document',
 		trust('ec2.amazonaws.com'));
 	const young = await create(s, 'young');
+	const wrong = await create(s, 'wrong', {execution_role_arn: 'arn:aws:iam::123456789012:role/wrong-trust'});
 
 	/* Not in the time of the stack, whose own retries are CloudFormation's affair. */
-	await stage(s, young.id, 'reconcile_dependencies');
-	await s.cloud.settings({role_assumable_after_ms: 1500});
-	const wrong = await create(s, 'wrong', {execution_role_arn: 'arn:aws:iam::123456789012:role/wrong-trust'});
+	await Promise.all([young, wrong].map(op => stage(s, op.id, 'reconcile_dependencies')));
+	await s.cloud.settings({role_assumable_after_ms: 3000});
 	const error = await errorOf(wrong.id, 'create_hyperpod_cluster');
 
 	assert.equal(error.seen, 'ec2.amazonaws.com', JSON.stringify(error));

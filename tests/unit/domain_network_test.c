@@ -36,10 +36,12 @@ Test(domain_network, blocks_are_parsed_strictly_and_compared_exactly)
 		const char *text;
 		bool good;
 	} parse[] = {
-		{"10.0.0.0/16", true},  {"0.0.0.0/0", true},    {"10.1.2.3/32", true},
-		{"10.0.0.1/16", false}, {"10.0.0.0/33", false}, {"10.0.0.0", false},
-		{"10.0.0/16", false},   {"10.0.0.0/", false},   {"10.0.0.0/-1", false},
-		{"", false},            {"10.0.0.0/16 ", false}, {"256.0.0.0/8", false},
+		{"10.0.0.0/16", true},   {"0.0.0.0/0", true},
+		{"10.1.2.3/32", true},   {"10.0.0.1/16", false},
+		{"10.0.0.0/33", false},  {"10.0.0.0", false},
+		{"10.0.0/16", false},    {"10.0.0.0/", false},
+		{"10.0.0.0/-1", false},  {"", false},
+		{"10.0.0.0/16 ", false}, {"256.0.0.0/8", false},
 	};
 	static const struct {
 		const char *a, *b;
@@ -107,9 +109,10 @@ Test(domain_network, the_first_free_block_is_aligned_and_inside)
 
 Test(domain_network, a_new_vpc_overlaps_no_vpc_secondary_blocks_included)
 {
-	const json_t *vpcs = tree("[{\"VpcId\":\"vpc-1\",\"CidrBlock\":\"10.0.0.0/16\","
-				  "\"CidrBlockAssociationSet\":[{\"CidrBlock\":\"10.0.0.0/16\"},"
-				  "{\"CidrBlock\":\"10.1.0.0/16\"}]}]");
+	const json_t *vpcs =
+		tree("[{\"VpcId\":\"vpc-1\",\"CidrBlock\":\"10.0.0.0/16\","
+		     "\"CidrBlockAssociationSet\":[{\"CidrBlock\":\"10.0.0.0/16\"},"
+		     "{\"CidrBlock\":\"10.1.0.0/16\"}]}]");
 	struct address_plan plan;
 	struct err e = {0};
 	char text[CIDR_TEXT];

@@ -51,8 +51,8 @@ Test(domain_rules, members_are_judged_together_and_all_at_once)
 		 "\"vpc_cidr\":\"10.0.0.0/16\"}",
 		 "/vpc_cidr", 1},
 		{"{\"capacity_type\":\"training_plan\"}", "/training_plan_arn", 1},
-		{"{\"capacity_type\":\"spot\",\"training_plan_arn\":\"arn\"}", "/capacity_type",
-		 1},
+		{"{\"capacity_type\":\"spot\",\"training_plan_arn\":\"arn\"}",
+		 "/capacity_type", 1},
 		{"{\"deep_health_checks\":[\"InstanceStress\",\"Everything\"]}",
 		 "/deep_health_checks", 1},
 		{"{\"kubernetes_version\":\"1.27\"}", "/kubernetes_version", 1},
@@ -131,12 +131,12 @@ Test(domain_rules, a_role_that_cannot_be_assumed_is_waited_for_only_when_it_will
 		enum verdict_kind verdict;
 		enum retry_word retry;
 	} rows[] = {
-		{"sagemaker.amazonaws.com", 8000, "the role could not be assumed", VERDICT_RETRY,
-		 RETRY_BACKOFF},
+		{"sagemaker.amazonaws.com", 8000, "the role could not be assumed",
+		 VERDICT_RETRY, RETRY_BACKOFF},
 		{"sagemaker.amazonaws.com", 600000, "the role could not be assumed",
 		 VERDICT_FAIL, RETRY_HUMAN},
-		{"ec2.amazonaws.com", 8000, "Cannot assume the execution role", VERDICT_FAIL,
-		 RETRY_NEVER},
+		{"ec2.amazonaws.com", 8000, "Cannot assume the execution role",
+		 VERDICT_FAIL, RETRY_NEVER},
 		{"sagemaker.amazonaws.com", 8000, "the subnet is unknown", VERDICT_NONE,
 		 RETRY_UNSET},
 	};
@@ -145,9 +145,11 @@ Test(domain_rules, a_role_that_cannot_be_assumed_is_waited_for_only_when_it_will
 		char made[TIME_TEXT];
 		json_t *role = json_packf(
 			&arena, "{s:s, s:s, s:o}", "RoleName", "nodes", "CreateDate",
-			time_rfc3339(now_ms - rows[i].age_ms, made), "AssumeRolePolicyDocument",
-			json_sprintf("{\"Statement\":[{\"Principal\":{\"Service\":\"%s\"}}]}",
-				     rows[i].trusts));
+			time_rfc3339(now_ms - rows[i].age_ms, made),
+			"AssumeRolePolicyDocument",
+			json_sprintf(
+				"{\"Statement\":[{\"Principal\":{\"Service\":\"%s\"}}]}",
+				rows[i].trusts));
 		struct answer a = {.via = VIA_AWS,
 				   .message = rows[i].message,
 				   .code = "ValidationException",
@@ -160,7 +162,8 @@ Test(domain_rules, a_role_that_cannot_be_assumed_is_waited_for_only_when_it_will
 			     rows[i].verdict != VERDICT_NONE, "row %zu", i);
 		cr_assert_eq(c.verdict.kind, rows[i].verdict, "row %zu", i);
 		if (rows[i].verdict != VERDICT_NONE)
-			cr_assert_eq(err_retry(&c.verdict.error), rows[i].retry, "row %zu", i);
+			cr_assert_eq(err_retry(&c.verdict.error), rows[i].retry,
+				     "row %zu", i);
 	}
 }
 
@@ -186,11 +189,13 @@ Test(domain_rules, every_kind_is_well_formed)
 		for (size_t j = 0; j < i; j++)
 			cr_assert(!streq(kinds[j]->name, k->name), "%s twice", k->name);
 		for (const struct step *s = k->steps; s->name; s++) {
-			cr_assert(kind_step(k, s->name) == s, "%s/%s twice", k->name, s->name);
+			cr_assert(kind_step(k, s->name) == s, "%s/%s twice", k->name,
+				  s->name);
 			cr_assert(s->phase && s->title, "%s/%s", k->name, s->name);
 			cr_assert(!s->retry_step || kind_step(k, s->retry_step),
 				  "%s/%s retries at %s", k->name, s->name, s->retry_step);
-			cr_assert((s->effect == EFFECT_READ) == (s->absorb == NULL) || s->spawn,
+			cr_assert((s->effect == EFFECT_READ) == (s->absorb == NULL) ||
+					  s->spawn,
 				  "%s/%s: a class and an absorb belong together", k->name,
 				  s->name);
 			cr_assert(!s->observe || s->seen, "%s/%s reads but never sees",

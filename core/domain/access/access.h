@@ -35,9 +35,8 @@ bool access_find(struct db *db, struct arena *a, const char *secret,
 	__attribute__((warn_unused_result));
 
 /* Uses up a login code; *ret_session is the cookie's value. */
-bool access_login(struct db *db, struct arena *a, struct rng *r,
-		  const char *code, struct principal *ret,
-		  const char **ret_session, struct err *e)
+bool access_login(struct db *db, struct arena *a, struct rng *r, const char *code,
+		  struct principal *ret, const char **ret_session, struct err *e)
 	__attribute__((warn_unused_result));
 /* A login code for the administrator. */
 bool access_new_login(struct db *db, struct arena *a, struct rng *r,

@@ -18,10 +18,10 @@ struct audit_entry {
 	const char *principal; /* id, or NULL: nobody known */
 	const char *face;
 	const char *capability;
-	const char *target; /* or NULL */
-	const char *outcome; /* "done", "refused" */
-	const char *code; /* slug of what was refused, or NULL */
-	const char *detail; /* its sentence, or NULL */
+	const char *target;   /* or NULL */
+	const char *outcome;  /* "done", "refused" */
+	const char *code;     /* slug of what was refused, or NULL */
+	const char *detail;   /* its sentence, or NULL */
 	const json_t *params; /* masked, or NULL */
 	const char *request_id;
 };

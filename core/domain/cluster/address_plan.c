@@ -53,7 +53,8 @@ static bool choose_block(const json_t *vpcs, struct arena *a, struct cidr *ret,
 		if (cidr_parse(pools[i], &pool) && cidr_first_free(pool, 16, &used, ret))
 			return true;
 	}
-	err_set(e, ERR_CONFLICT, "every /16 of 10.0.0.0/8 and 172.16.0.0/12 overlaps a VPC");
+	err_set(e, ERR_CONFLICT,
+		"every /16 of 10.0.0.0/8 and 172.16.0.0/12 overlaps a VPC");
 	return err_fix(e, "Give vpc_cidr, or delete a VPC that is no longer used.");
 }
 

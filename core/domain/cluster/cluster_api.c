@@ -18,7 +18,8 @@ struct list_clusters {
 	const char *cursor;
 };
 
-static const struct field list_clusters_in[] = {PAGE_FIELDS(struct list_clusters), FIELD_END};
+static const struct field list_clusters_in[] = {PAGE_FIELDS(struct list_clusters),
+						FIELD_END};
 
 static const struct field cluster_item_out[] = {
 	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name here."),
@@ -72,8 +73,8 @@ struct of_cluster {
 	const char *cluster;
 };
 
-static const struct field of_cluster_in[] = {FIELD_CLUSTER_OR_SELECTED(struct of_cluster, cluster),
-					     FIELD_END};
+static const struct field of_cluster_in[] = {
+	FIELD_CLUSTER_OR_SELECTED(struct of_cluster, cluster), FIELD_END};
 
 static const struct field get_cluster_out[] = {
 	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name here."),
@@ -97,7 +98,8 @@ static const struct field get_cluster_out[] = {
 	OUT("updated_at", FIELD_STR, .doc = "When it was last written."),
 	FIELD_END};
 
-static bool run_get_cluster(struct call *c, const void *in, struct reply *ret, struct err *e)
+static bool run_get_cluster(struct call *c, const void *in, struct reply *ret,
+			    struct err *e)
 {
 	const struct of_cluster *q = in;
 	struct cluster k;
@@ -126,10 +128,11 @@ const struct capability cap_get_cluster = {
 	.run = run_get_cluster,
 };
 
-/* --- select_cluster ------------------------------------------------------------------ */
+/* --- select_cluster ------------------------------------------------------------------
+ */
 
-static const struct field named_cluster_in[] = {FIELD_CLUSTER_PATH(struct of_cluster, cluster),
-						FIELD_END};
+static const struct field named_cluster_in[] = {
+	FIELD_CLUSTER_PATH(struct of_cluster, cluster), FIELD_END};
 
 static const struct field select_cluster_out[] = {
 	OUT("cluster", FIELD_STR, .flags = FIELD_REQUIRED,
@@ -166,10 +169,12 @@ const struct capability cap_select_cluster = {
 	.run = run_select_cluster,
 };
 
-/* --- forget_cluster --------------------------------------------------------------------- */
+/* --- forget_cluster
+ * --------------------------------------------------------------------- */
 
 static const struct field forget_cluster_out[] = {
-	OUT("forgotten", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Its name."), FIELD_END};
+	OUT("forgotten", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Its name."),
+	FIELD_END};
 
 static bool run_forget_cluster(struct call *c, const void *in, struct reply *ret,
 			       struct err *e)
@@ -182,7 +187,8 @@ static bool run_forget_cluster(struct call *c, const void *in, struct reply *ret
 		return false;
 	if (!k.imported) {
 		err_set(e, ERR_STATE_CONFLICT,
-			"%s was made here: forgetting it would orphan what it owns", k.name);
+			"%s was made here: forgetting it would orphan what it owns",
+			k.name);
 		return err_fix(e, "Use delete_cluster.");
 	}
 	if (!DB(c->db, c->arena, &Q_cluster_holder, &rows, e, k.name))
@@ -214,7 +220,8 @@ const struct capability cap_forget_cluster = {
 	.run = run_forget_cluster,
 };
 
-/* --- delete_cluster ------------------------------------------------------------------------ */
+/* --- delete_cluster
+ * ------------------------------------------------------------------------ */
 
 struct delete_cluster {
 	const char *cluster;
@@ -263,7 +270,8 @@ static bool run_delete_cluster(struct call *c, const void *in, struct reply *ret
 	if (!cluster_mean(c, q->cluster, &k, e))
 		return false;
 	if (k.imported) {
-		err_set(e, ERR_STATE_CONFLICT, "%s was imported: we did not make it", k.name);
+		err_set(e, ERR_STATE_CONFLICT, "%s was imported: we did not make it",
+			k.name);
 		return err_fix(e, "Use forget_cluster to remove it from the catalog.");
 	}
 	if (!DB(c->db, c->arena, &Q_cluster_owned, &rows, e, k.name))

@@ -60,10 +60,12 @@ static void check_capacity(struct check *k)
 	const char *plan = get(k, "training_plan_arn");
 
 	if (streq(type, "training_plan") && !plan)
-		refuse(k, "training_plan_arn", "capacity from a training plan needs the plan",
-		       "", "the ARN of an active training plan");
+		refuse(k, "training_plan_arn",
+		       "capacity from a training plan needs the plan", "",
+		       "the ARN of an active training plan");
 	if (plan && !streq(type, "training_plan"))
-		refuse(k, "capacity_type", "a training plan is given", type, "training_plan");
+		refuse(k, "capacity_type", "a training plan is given", type,
+		       "training_plan");
 }
 
 static void check_health(struct check *k)
@@ -75,7 +77,8 @@ static void check_health(struct check *k)
 	json_array_foreach(checks, i, v) {
 		const char *name = json_string_value(v);
 
-		if (!streq(name, "InstanceStress") && !streq(name, "InstanceConnectivity"))
+		if (!streq(name, "InstanceStress") &&
+		    !streq(name, "InstanceConnectivity"))
 			refuse(k, "deep_health_checks", "no such check", name,
 			       "InstanceStress or InstanceConnectivity");
 	}
@@ -88,8 +91,8 @@ static void check_version(struct check *k)
 
 	if (version && strlen(version) > 2 && str_to_i64(str_of(version + 2), &minor) &&
 	    minor < KUBERNETES_OLDEST_MINOR)
-		refuse(k, "kubernetes_version", "HyperPod takes no version this old", version,
-		       KUBERNETES_CHECKED);
+		refuse(k, "kubernetes_version", "HyperPod takes no version this old",
+		       version, KUBERNETES_CHECKED);
 }
 
 static void check_scripts(struct check *k)

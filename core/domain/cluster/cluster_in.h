@@ -12,126 +12,121 @@
 
 /* 1 to 40: role names of 64 must hold it with purpose and region. */
 #define CLUSTER_NAME_PATTERN "[a-z][a-z0-9]*(-[a-z0-9]+)*"
-#define CLUSTER_NAME_MAX 30
-#define ARN_ROLE_PATTERN "arn:aws[a-z-]*:iam::[0-9]{12}:role/[A-Za-z0-9+=,.@_/-]{1,512}"
+#define CLUSTER_NAME_MAX     30
+#define ARN_ROLE_PATTERN     "arn:aws[a-z-]*:iam::[0-9]{12}:role/[A-Za-z0-9+=,.@_/-]{1,512}"
 
-#define FIELD_CLUSTER_NAME(S, m, sentence)                                      \
-	FIELD(S, m, .flags = FIELD_REQUIRED, .pattern = CLUSTER_NAME_PATTERN,   \
-	      .min = 1, .max = CLUSTER_NAME_MAX, .example = "\"demo\"",         \
-	      .doc = (sentence))
-#define FIELD_CLUSTER_PATH(S, m)                                                \
-	FIELD(S, m, .flags = FIELD_REQUIRED | FIELD_PATH,                       \
-	      .pattern = "[A-Za-z0-9][A-Za-z0-9_-]*", .min = 1, .max = 100,     \
+#define FIELD_CLUSTER_NAME(S, m, sentence)                                               \
+	FIELD(S, m, .flags = FIELD_REQUIRED, .pattern = CLUSTER_NAME_PATTERN, .min = 1,  \
+	      .max = CLUSTER_NAME_MAX, .example = "\"demo\"", .doc = (sentence))
+#define FIELD_CLUSTER_PATH(S, m)                                                         \
+	FIELD(S, m, .flags = FIELD_REQUIRED | FIELD_PATH,                                \
+	      .pattern = "[A-Za-z0-9][A-Za-z0-9_-]*", .min = 1, .max = 100,              \
 	      .example = "\"demo\"", .doc = "Name of the cluster.")
 
 /* "-" means the caller's selected cluster; so does leaving it out. */
-#define FIELD_CLUSTER_OR_SELECTED(S, m)                                         \
-	FIELD(S, m, .flags = FIELD_PATH,                                        \
-	      .pattern = "-|[A-Za-z0-9][A-Za-z0-9_-]*", .min = 1, .max = 100,   \
-	      .dflt = "\"-\"", .example = "\"demo\"",                           \
+#define FIELD_CLUSTER_OR_SELECTED(S, m)                                                  \
+	FIELD(S, m, .flags = FIELD_PATH, .pattern = "-|[A-Za-z0-9][A-Za-z0-9_-]*",       \
+	      .min = 1, .max = 100, .dflt = "\"-\"", .example = "\"demo\"",              \
 	      .doc = "Name of the cluster, or - for the one you selected.")
 
 /* What every kind that makes AWS objects takes. */
-#define FIELDS_MADE(S)                                                          \
-	FIELD_MAP_OF(S, tags, .max = 40,                                        \
-		     .doc = "Tags for everything that is made, besides ours."), \
-		FIELD(S, permissions_boundary,                                  \
-		      .pattern = "arn:aws[a-z-]*:iam::([0-9]{12}|aws):policy/.{1,512}", \
+#define FIELDS_MADE(S)                                                                   \
+	FIELD_MAP_OF(S, tags, .max = 40,                                                 \
+		     .doc = "Tags for everything that is made, besides ours."),          \
+		FIELD(S, permissions_boundary,                                           \
+		      .pattern = "arn:aws[a-z-]*:iam::([0-9]{12}|aws):policy/.{1,512}",  \
 		      .doc = "ARN of a policy that bounds every role that is made.")
 
-#define FIELDS_CONTROL_PLANE(S)                                                 \
-	FIELD(S, kubernetes_version, .pattern = "1\\.[0-9]{2}",                 \
-	      .dflt = "\"1.33\"",                                               \
-	      .doc = "Kubernetes version, quoted and without v."),              \
-		FIELD(S, vpc_cidr,                                              \
-		      .pattern = "[0-9.]{7,15}/[0-9]{1,2}",                     \
-		      .example = "\"10.42.0.0/16\"",                            \
-		      .doc = "Address block of the new VPC; a free one is chosen."), \
-		FIELD(S, vpc_id, .pattern = "vpc-[0-9a-f]{8,17}",               \
-		      .doc = "An existing VPC to use instead of making one."),  \
-		FIELD(S, subnet_ids, .min = 2, .max = 2,                        \
-		      .doc = "With vpc_id: two subnets in two zones for the "   \
-			     "control plane."),                                 \
-		FIELD(S, cluster_role_arn, .pattern = ARN_ROLE_PATTERN,         \
-		      .doc = "An existing role for the control plane."),        \
-		FIELD(S, manager_arn,                                           \
-		      .pattern = "arn:aws[a-z-]*:iam::[0-9]{12}:(role|user)/.{1,512}", \
-		      .doc = "Role or user that may administer the cluster; "   \
+#define FIELDS_CONTROL_PLANE(S)                                                          \
+	FIELD(S, kubernetes_version, .pattern = "1\\.[0-9]{2}", .dflt = "\"1.33\"",      \
+	      .doc = "Kubernetes version, quoted and without v."),                       \
+		FIELD(S, vpc_cidr, .pattern = "[0-9.]{7,15}/[0-9]{1,2}",                 \
+		      .example = "\"10.42.0.0/16\"",                                     \
+		      .doc = "Address block of the new VPC; a free one is chosen."),     \
+		FIELD(S, vpc_id, .pattern = "vpc-[0-9a-f]{8,17}",                        \
+		      .doc = "An existing VPC to use instead of making one."),           \
+		FIELD(S, subnet_ids, .min = 2, .max = 2,                                 \
+		      .doc = "With vpc_id: two subnets in two zones for the "            \
+			     "control plane."),                                          \
+		FIELD(S, cluster_role_arn, .pattern = ARN_ROLE_PATTERN,                  \
+		      .doc = "An existing role for the control plane."),                 \
+		FIELD(S, manager_arn,                                                    \
+		      .pattern = "arn:aws[a-z-]*:iam::[0-9]{12}:(role|user)/.{1,512}",   \
+		      .doc = "Role or user that may administer the cluster; "            \
 			     "ours when not given.")
 
 static const char *const capacity_types[] = {"on_demand", "spot", "training_plan", NULL};
 static const char *const interface_modes[] = {"efa", "efa-only", NULL};
 
-#define FIELDS_NODES(S)                                                         \
-	FIELD(S, instance_type, .flags = FIELD_REQUIRED,                        \
-	      .pattern = "ml\\.[a-z0-9-]+\\.[a-z0-9]+",                         \
-	      .example = "\"ml.g5.12xlarge\"",                                  \
-	      .doc = "Instance type, with its ml. prefix."),                    \
-		FIELD(S, count, .min = 1, .max = 1000, .dflt = "1",             \
-		      .unit = "nodes", .doc = "How many nodes."),               \
-		FIELD(S, capacity_type, .one_of = capacity_types,               \
-		      .dflt = "\"on_demand\"",                                  \
-		      .doc = "Where capacity comes from; fixed once made."),    \
-		FIELD(S, training_plan_arn,                                     \
-		      .pattern = "arn:aws[a-z-]*:sagemaker:[a-z0-9-]+:[0-9]{12}:training-plan/.+", \
-		      .doc = "With capacity_type training_plan: the plan."),    \
-		FIELD(S, interface_mode, .one_of = interface_modes,             \
-		      .doc = "EFA interfaces with or without IP addresses."),   \
-		FIELD(S, deep_health_checks, .max = 2,                          \
-		      .example = "[\"InstanceStress\"]",                        \
-		      .doc = "InstanceStress, InstanceConnectivity: run before " \
-			     "a node takes work."),                             \
-		FIELD(S, group_name, .pattern = "[a-zA-Z0-9](-*[a-zA-Z0-9])*",  \
-		      .max = 63, .dflt = "\"workers\"",                         \
-		      .doc = "Name of the instance group."),                    \
-		FIELD(S, hyperpod_name, .pattern = "[a-zA-Z0-9](-*[a-zA-Z0-9])*", \
-		      .max = 63, .doc = "Name of the HyperPod cluster; the "    \
-					"cluster's when not given."),           \
-		FIELD(S, volume_size_gb, .min = 100, .max = 16384,              \
-		      .dflt = "500", .unit = "GB",                              \
-		      .doc = "Size of the extra volume of each node."),         \
-		FIELD(S, execution_role_arn, .pattern = ARN_ROLE_PATTERN,       \
-		      .doc = "An existing role for the nodes."),                \
-		FIELD(S, lifecycle_s3_uri, .pattern = "s3://sagemaker-.+",      \
-		      .doc = "Own lifecycle scripts: a folder of a bucket "     \
-			     "whose name begins with sagemaker-."),             \
-		FIELD(S, lifecycle_on_create, .min = 1, .max = 128,             \
-		      .doc = "File name of the own script."),                   \
-		FIELD(S, subnet_id, .pattern = "subnet-[0-9a-f]{8,17}",         \
-		      .doc = "An existing private subnet for the nodes."),      \
-		FIELD(S, security_group_id, .pattern = "sg-[0-9a-f]{8,17}",     \
+#define FIELDS_NODES(S)                                                                         \
+	FIELD(S, instance_type, .flags = FIELD_REQUIRED,                                        \
+	      .pattern = "ml\\.[a-z0-9-]+\\.[a-z0-9]+", .example = "\"ml.g5.12xlarge\"",        \
+	      .doc = "Instance type, with its ml. prefix."),                                    \
+		FIELD(S, count, .min = 1, .max = 1000, .dflt = "1", .unit = "nodes",            \
+		      .doc = "How many nodes."),                                                \
+		FIELD(S, capacity_type, .one_of = capacity_types,                               \
+		      .dflt = "\"on_demand\"",                                                  \
+		      .doc = "Where capacity comes from; fixed once made."),                    \
+		FIELD(S, training_plan_arn,                                                     \
+		      .pattern =                                                                \
+			      "arn:aws[a-z-]*:sagemaker:[a-z0-9-]+:[0-9]{12}:training-plan/.+", \
+		      .doc = "With capacity_type training_plan: the plan."),                    \
+		FIELD(S, interface_mode, .one_of = interface_modes,                             \
+		      .doc = "EFA interfaces with or without IP addresses."),                   \
+		FIELD(S, deep_health_checks, .max = 2,                                          \
+		      .example = "[\"InstanceStress\"]",                                        \
+		      .doc = "InstanceStress, InstanceConnectivity: run before "                \
+			     "a node takes work."),                                             \
+		FIELD(S, group_name, .pattern = "[a-zA-Z0-9](-*[a-zA-Z0-9])*",                  \
+		      .max = 63, .dflt = "\"workers\"",                                         \
+		      .doc = "Name of the instance group."),                                    \
+		FIELD(S, hyperpod_name, .pattern = "[a-zA-Z0-9](-*[a-zA-Z0-9])*",               \
+		      .max = 63,                                                                \
+		      .doc = "Name of the HyperPod cluster; the "                               \
+			     "cluster's when not given."),                                      \
+		FIELD(S, volume_size_gb, .min = 100, .max = 16384, .dflt = "500",               \
+		      .unit = "GB", .doc = "Size of the extra volume of each node."),           \
+		FIELD(S, execution_role_arn, .pattern = ARN_ROLE_PATTERN,                       \
+		      .doc = "An existing role for the nodes."),                                \
+		FIELD(S, lifecycle_s3_uri, .pattern = "s3://sagemaker-.+",                      \
+		      .doc = "Own lifecycle scripts: a folder of a bucket "                     \
+			     "whose name begins with sagemaker-."),                             \
+		FIELD(S, lifecycle_on_create, .min = 1, .max = 128,                             \
+		      .doc = "File name of the own script."),                                   \
+		FIELD(S, subnet_id, .pattern = "subnet-[0-9a-f]{8,17}",                         \
+		      .doc = "An existing private subnet for the nodes."),                      \
+		FIELD(S, security_group_id, .pattern = "sg-[0-9a-f]{8,17}",                     \
 		      .doc = "An existing security group for the nodes.")
 
-#define FIELD_ZONE(S, more)                                                     \
-	FIELD(S, zone, .flags = (more),                                         \
-	      .pattern = "[a-z]{2,4}-[a-z]+-[0-9][a-z]|[a-z]{2,4}[a-z0-9]*-az[0-9]", \
-	      .example = "\"us-west-2a\"",                                      \
-	      .doc = "Availability zone, by name or id.")
+#define FIELD_ZONE(S, more)                                                              \
+	FIELD(S, zone, .flags = (more),                                                  \
+	      .pattern = "[a-z]{2,4}-[a-z]+-[0-9][a-z]|[a-z]{2,4}[a-z0-9]*-az[0-9]",     \
+	      .example = "\"us-west-2a\"", .doc = "Availability zone, by name or id.")
 
-#define MEMBERS_MADE                                                            \
-	json_t *tags;                                                           \
+#define MEMBERS_MADE                                                                     \
+	json_t *tags;                                                                    \
 	const char *permissions_boundary;
-#define MEMBERS_CONTROL_PLANE                                                   \
-	const char *kubernetes_version;                                         \
-	const char *vpc_cidr;                                                   \
-	const char *vpc_id;                                                     \
-	struct str_list subnet_ids;                                             \
-	const char *cluster_role_arn;                                           \
+#define MEMBERS_CONTROL_PLANE                                                            \
+	const char *kubernetes_version;                                                  \
+	const char *vpc_cidr;                                                            \
+	const char *vpc_id;                                                              \
+	struct str_list subnet_ids;                                                      \
+	const char *cluster_role_arn;                                                    \
 	const char *manager_arn;
-#define MEMBERS_NODES                                                           \
-	const char *instance_type;                                              \
-	int64_t count;                                                          \
-	const char *capacity_type;                                              \
-	const char *training_plan_arn;                                          \
-	const char *interface_mode;                                             \
-	struct str_list deep_health_checks;                                     \
-	const char *group_name;                                                 \
-	const char *hyperpod_name;                                              \
-	int64_t volume_size_gb;                                                 \
-	const char *execution_role_arn;                                         \
-	const char *lifecycle_s3_uri;                                           \
-	const char *lifecycle_on_create;                                        \
-	const char *subnet_id;                                                  \
+#define MEMBERS_NODES                                                                    \
+	const char *instance_type;                                                       \
+	int64_t count;                                                                   \
+	const char *capacity_type;                                                       \
+	const char *training_plan_arn;                                                   \
+	const char *interface_mode;                                                      \
+	struct str_list deep_health_checks;                                              \
+	const char *group_name;                                                          \
+	const char *hyperpod_name;                                                       \
+	int64_t volume_size_gb;                                                          \
+	const char *execution_role_arn;                                                  \
+	const char *lifecycle_s3_uri;                                                    \
+	const char *lifecycle_on_create;                                                 \
+	const char *subnet_id;                                                           \
 	const char *security_group_id;
 
 #endif

@@ -38,8 +38,8 @@ static void record_plan(struct step_ctx *c, struct exchange *x)
 {
 	(void)x;
 	step_catalog(c, "cluster", c->target, json_deep_copy(c->input),
-		     json_pack("{s:s, s:s, s:s, s:s, s:s}", "status", "creating", "origin",
-			       "created", "eks_name", c->target, "account",
+		     json_pack("{s:s, s:s, s:s, s:s, s:s}", "status", "creating",
+			       "origin", "created", "eks_name", c->target, "account",
 			       c->where->account, "region", c->where->region));
 	/* Whoever asks for a cluster goes on to work with it. */
 	if (step_input(c, "selected_by"))
@@ -49,11 +49,16 @@ static void record_plan(struct step_ctx *c, struct exchange *x)
 
 static bool control_plane(struct step_ctx *c, struct spawn *ret)
 {
-	static const char *const members[] = {
-		"kubernetes_version", "zone",        "vpc_cidr",
-		"vpc_id",             "subnet_ids",  "cluster_role_arn",
-		"manager_arn",        "tags",        "permissions_boundary",
-		NULL};
+	static const char *const members[] = {"kubernetes_version",
+					      "zone",
+					      "vpc_cidr",
+					      "vpc_id",
+					      "subnet_ids",
+					      "cluster_role_arn",
+					      "manager_arn",
+					      "tags",
+					      "permissions_boundary",
+					      NULL};
 
 	return spawn(c, ret, "create_eks_control_plane", members);
 }
@@ -67,13 +72,24 @@ static bool dependencies(struct step_ctx *c, struct spawn *ret)
 
 static bool hyperpod(struct step_ctx *c, struct spawn *ret)
 {
-	static const char *const members[] = {
-		"hyperpod_name",     "group_name",          "zone",
-		"instance_type",     "count",               "capacity_type",
-		"training_plan_arn", "interface_mode",      "deep_health_checks",
-		"volume_size_gb",    "execution_role_arn",  "lifecycle_s3_uri",
-		"subnet_id",         "security_group_id",   "lifecycle_on_create",
-		"tags",              "permissions_boundary", NULL};
+	static const char *const members[] = {"hyperpod_name",
+					      "group_name",
+					      "zone",
+					      "instance_type",
+					      "count",
+					      "capacity_type",
+					      "training_plan_arn",
+					      "interface_mode",
+					      "deep_health_checks",
+					      "volume_size_gb",
+					      "execution_role_arn",
+					      "lifecycle_s3_uri",
+					      "subnet_id",
+					      "security_group_id",
+					      "lifecycle_on_create",
+					      "tags",
+					      "permissions_boundary",
+					      NULL};
 
 	return spawn(c, ret, "create_hyperpod_cluster", members);
 }
@@ -111,8 +127,8 @@ static void conclude_plan(struct step_ctx *c, struct exchange *x)
 			       json_at(c->data, "hyperpod") ? json_at(c->data, "hyperpod")
 							    : json_new_object(c->arena)));
 	step_done(c, json_pack("{s:s, s:O*, s:O*, s:O*}", "cluster", c->target,
-			       "control_plane", json_at(c->data, "control_plane"), "hyperpod",
-			       json_at(c->data, "hyperpod"), "storage",
+			       "control_plane", json_at(c->data, "control_plane"),
+			       "hyperpod", json_at(c->data, "hyperpod"), "storage",
 			       json_at(c->data, "storage")));
 }
 
@@ -123,9 +139,9 @@ static bool undo(struct step_ctx *c, struct spawn *ret)
 	return spawn(c, ret, "delete_cluster", none);
 }
 
-#define STAGE(row, words, f)                                                    \
-	{                                                                       \
-		.name = (row), .phase = (row), .title = (words), .spawn = (f)   \
+#define STAGE(row, words, f)                                                             \
+	{                                                                                \
+		.name = (row), .phase = (row), .title = (words), .spawn = (f)            \
 	}
 
 static const struct step steps[] = {

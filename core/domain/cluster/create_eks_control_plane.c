@@ -35,18 +35,19 @@ static void check_name_plan(struct step_ctx *c, struct exchange *x)
 	if (stack_refused(c))
 		return;
 	if (stack && !stack_missing(c) && !ours) {
-		struct err *e = step_fail(c, ERR_FOREIGN_OBJECT,
-					  "a stack named %s exists and was not made by this operation",
-					  name_stack(c));
+		struct err *e = step_fail(
+			c, ERR_FOREIGN_OBJECT,
+			"a stack named %s exists and was not made by this operation",
+			name_stack(c));
 		err_field(e, "/name", c->target, "a name that is not taken");
 		err_fix(e, "Choose another name, or delete the cluster %s first.",
 			c->target);
 		return;
 	}
 	if (saw_ok(c, "eks") && !ours) {
-		struct err *e = step_fail(c, ERR_FOREIGN_OBJECT,
-					  "an EKS cluster named %s exists and is not ours",
-					  c->target);
+		struct err *e = step_fail(
+			c, ERR_FOREIGN_OBJECT,
+			"an EKS cluster named %s exists and is not ours", c->target);
 		err_field(e, "/name", c->target, "a name that is not taken");
 		err_fix(e, "Use import_cluster to work with it, or choose another name.");
 	}
@@ -86,9 +87,10 @@ static void check_existing(struct step_ctx *c)
 			return;
 		}
 		if (!zone_takes_eks(json_str_or(s, "AvailabilityZoneId", ""))) {
-			struct err *e = step_fail(c, ERR_NOT_OFFERED,
-						  "EKS takes no control plane in zone %s",
-						  json_str_or(s, "AvailabilityZoneId", ""));
+			struct err *e =
+				step_fail(c, ERR_NOT_OFFERED,
+					  "EKS takes no control plane in zone %s",
+					  json_str_or(s, "AvailabilityZoneId", ""));
 			err_field(e, "/subnet_ids", json_str_at(s, "SubnetId"),
 				  "a subnet in another zone");
 			return;
@@ -123,7 +125,8 @@ static void choose_network_plan(struct step_ctx *c, struct exchange *x)
 	if (wanted && !zone_find(zones, wanted)) {
 		struct err *f = step_fail(c, ERR_INVALID_INPUT, "%s is not a zone of %s",
 					  wanted, c->where->region);
-		err_field(f, "/zone", wanted, "a name or id from list_availability_zones");
+		err_field(f, "/zone", wanted,
+			  "a name or id from list_availability_zones");
 		return;
 	}
 	if (step_input(c, "vpc_id")) {
@@ -131,7 +134,8 @@ static void choose_network_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	}
 	if (!zones_choose(zones, wanted, chosen)) {
-		step_fail(c, ERR_NOT_OFFERED, "%s has not two available zones that take EKS",
+		step_fail(c, ERR_NOT_OFFERED,
+			  "%s has not two available zones that take EKS",
 			  c->where->region);
 		return;
 	}
@@ -176,7 +180,8 @@ static void clear_wreck_plan(struct step_ctx *c, struct exchange *x)
 
 	if (stack_refused(c) || stack_missing(c))
 		return;
-	if (streq(status, "DELETE_IN_PROGRESS") || streq(status, "ROLLBACK_IN_PROGRESS")) {
+	if (streq(status, "DELETE_IN_PROGRESS") ||
+	    streq(status, "ROLLBACK_IN_PROGRESS")) {
 		step_wait(c, 15, "the earlier stack %s, which is %s", name_stack(c),
 			  status);
 		return;
@@ -239,9 +244,9 @@ static void create_stack_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	if (stack_seen(c) && !stack_missing(c)) {
 		if (!step_tagged_ours(c, json_at(stack_seen(c), "Tags"))) {
-			struct err *e = step_fail(c, ERR_FOREIGN_OBJECT,
-						  "a stack named %s exists and is not ours",
-						  name_stack(c));
+			struct err *e = step_fail(
+				c, ERR_FOREIGN_OBJECT,
+				"a stack named %s exists and is not ours", name_stack(c));
 			err_fix(e, "Choose another name for the cluster.");
 			return;
 		}
@@ -255,9 +260,9 @@ static void create_stack_plan(struct step_ctx *c, struct exchange *x)
 				"Parameters", stack_parameters(c), "Capabilities",
 				"CAPABILITY_IAM", "Tags", step_tags(c), "OnFailure",
 				"ROLLBACK"));
-	x->what = arena_printf(c->arena,
-			       "Create the stack %s: VPC, subnets, NAT, roles, EKS cluster %s",
-			       name_stack(c), c->target);
+	x->what = arena_printf(
+		c->arena, "Create the stack %s: VPC, subnets, NAT, roles, EKS cluster %s",
+		name_stack(c), c->target);
 }
 
 static void create_stack_absorb(struct step_ctx *c, const struct answer *a)
@@ -299,9 +304,10 @@ static void stack_failed(struct step_ctx *c)
 		stack_first_failure(json_at(saw(c, "events"), "StackEvents"));
 	const char *logical = json_str_or(first, "LogicalResourceId", "");
 	const char *reason = json_str_or(first, "ResourceStatusReason", "");
-	struct err *e = step_fail(c, ERR_STACK_FAILED, "the stack %s failed at %s: %s",
-				  name_stack(c), logical[0] ? logical : "an unnamed resource",
-				  reason[0] ? reason : stack_status(c));
+	struct err *e =
+		step_fail(c, ERR_STACK_FAILED, "the stack %s failed at %s: %s",
+			  name_stack(c), logical[0] ? logical : "an unnamed resource",
+			  reason[0] ? reason : stack_status(c));
 
 	err_because(e, json_str_or(first, "ResourceType", "cloudformation"),
 		    json_str_or(first, "ResourceStatus", stack_status(c)), reason, NULL);
@@ -334,7 +340,8 @@ static void wait_stack_plan(struct step_ctx *c, struct exchange *x)
 	if (c->planning || stack_refused(c))
 		return;
 	if (stack_missing(c)) {
-		step_fail(c, ERR_STACK_FAILED, "the stack %s has vanished: somebody deleted it",
+		step_fail(c, ERR_STACK_FAILED,
+			  "the stack %s has vanished: somebody deleted it",
 			  name_stack(c));
 		return;
 	}
@@ -355,8 +362,9 @@ static void wait_stack_plan(struct step_ctx *c, struct exchange *x)
 		stack_failed(c);
 		return;
 	}
-	step_wait(c, 20, "the stack %s: %s", name_stack(c),
-		  stack_progress(c->arena, json_at(saw(c, "resources"), "StackResources")));
+	step_wait(
+		c, 20, "the stack %s: %s", name_stack(c),
+		stack_progress(c->arena, json_at(saw(c, "resources"), "StackResources")));
 }
 
 /* --- the API answers us ---------------------------------------------------- */

@@ -43,11 +43,13 @@ static void services_plan(struct step_ctx *c, struct exchange *x)
 	(void)x;
 	if (json_at(c->data, "eks") && !saw_ok(c, "services") && !c->planning)
 		/* A cluster that is broken must be deletable all the same. */
-		step_event(c, "warning",
-			   json_pack("{s:o}", "text",
-				     json_sprintf("its Kubernetes API does not answer (%s): load "
-						  "balancers could not be looked for",
-						  saw_code(c, "services"))));
+		step_event(
+			c, "warning",
+			json_pack("{s:o}", "text",
+				  json_sprintf(
+					  "its Kubernetes API does not answer (%s): load "
+					  "balancers could not be looked for",
+					  saw_code(c, "services"))));
 	buf_init(&names, c->arena, 300);
 	json_array_foreach(json_at(saw(c, "services"), "items"), i, s)
 		if (streq(json_str_or(s, "spec.type", ""), "LoadBalancer"))
@@ -55,12 +57,32 @@ static void services_plan(struct step_ctx *c, struct exchange *x)
 				   json_str_or(s, "metadata.namespace", "?"),
 				   json_str_or(s, "metadata.name", "?"));
 	if (names.len) {
-		struct err *e = step_fail(c, ERR_BLOCKED,
-					  "services with load balancers hold the network: %s",
-					  buf_cstr(&names));
-		err_fix(e, "Delete these services (their load balancers go with them), then "
-			   "retry.");
+		struct err *e =
+			step_fail(c, ERR_BLOCKED,
+				  "services with load balancers hold the network: %s",
+				  buf_cstr(&names));
+		err_fix(e,
+			"Delete these services (their load balancers go with them), then "
+			"retry.");
 	}
+}
+
+/*
+ * Of that name, but without our tag. What we never made stays, and is no reason
+ * to stop; what we did make has lost its tag, and only a person knows why.
+ */
+static void leave_foreign(struct step_ctx *c, const char *type, const char *name)
+{
+	struct err *e;
+
+	if (!teardown_owned(c, type)) {
+		step_event(c, "left_alone",
+			   json_pack("{s:s, s:s}", "type", type, "name", name));
+		return;
+	}
+	e = step_fail(c, ERR_FOREIGN_OBJECT, "%s has lost the tag that says it is ours",
+		      name);
+	err_fix(e, "Delete it yourself if it is to go, then retry.");
 }
 
 /* --- the HyperPod cluster ----------------------------------------------------------- */
@@ -76,18 +98,15 @@ static void hyperpod_plan(struct step_ctx *c, struct exchange *x)
 	const char *status = json_str_or(cluster, "ClusterStatus", "");
 
 	if (!cluster) {
-		if (!c->planning && !gone_twice(c, "hyperpod", GONE_SPACING_S,
-						"the HyperPod cluster"))
+		if (!c->planning &&
+		    !gone_twice(c, "hyperpod", GONE_SPACING_S, "the HyperPod cluster"))
 			return;
 		step_own(c, "sagemaker:cluster", hyperpod_name(c), NULL, "gone");
 		return;
 	}
 	not_gone(c, "hyperpod");
 	if (!step_tagged_cluster(c, json_at(saw(c, "tags"), "Tags"))) {
-		struct err *e = step_fail(c, ERR_FOREIGN_OBJECT,
-					  "the HyperPod cluster %s is not ours",
-					  hyperpod_name(c));
-		err_fix(e, "Delete it yourself if it is to go, then retry.");
+		leave_foreign(c, "sagemaker:cluster", hyperpod_name(c));
 		return;
 	}
 	if (streq(status, "Deleting")) {
@@ -96,14 +115,15 @@ static void hyperpod_plan(struct step_ctx *c, struct exchange *x)
 	}
 	exchange_aws(x, AWS_SAGEMAKER_DeleteCluster,
 		     json_packf(c->arena, "{s:s}", "ClusterName", hyperpod_name(c)));
-	x->what = arena_printf(c->arena, "Delete the HyperPod cluster %s", hyperpod_name(c));
+	x->what = arena_printf(c->arena, "Delete the HyperPod cluster %s",
+			       hyperpod_name(c));
 }
 
 static void hyperpod_absorb(struct step_ctx *c, const struct answer *a)
 {
 	if (answer_is(a, "ConflictException"))
-		step_wait(c, 30, "the HyperPod cluster %s to settle: %s", hyperpod_name(c),
-			  a->message);
+		step_wait(c, 30, "the HyperPod cluster %s to settle: %s",
+			  hyperpod_name(c), a->message);
 	else if (!a->ok && a->errc != ERR_CLOUD_NOT_FOUND)
 		step_fail_answer(c, a, "the HyperPod cluster %s could not be deleted",
 				 hyperpod_name(c));
@@ -111,7 +131,8 @@ static void hyperpod_absorb(struct step_ctx *c, const struct answer *a)
 		step_wait(c, 20, "the HyperPod cluster %s to be gone", hyperpod_name(c));
 }
 
-/* --- the stack ------------------------------------------------------------------------ */
+/* --- the stack ------------------------------------------------------------------------
+ */
 
 static bool interfaces_in_vpc(struct step_ctx *c, struct exchange *x)
 {
@@ -120,8 +141,8 @@ static bool interfaces_in_vpc(struct step_ctx *c, struct exchange *x)
 	if (!vpc)
 		vpc = json_str_at(c->data, "eks.vpc_id");
 	return vpc && read_all(c, x, "interfaces", AWS_EC2_DescribeNetworkInterfaces,
-			       json_packf(c->arena, "{s:[{s:s, s:[s]}]}", "Filters", "Name",
-					  "vpc-id", "Values", vpc));
+			       json_packf(c->arena, "{s:[{s:s, s:[s]}]}", "Filters",
+					  "Name", "vpc-id", "Values", vpc));
 }
 
 static bool stack_observe(struct step_ctx *c, struct exchange *x)
@@ -131,8 +152,9 @@ static bool stack_observe(struct step_ctx *c, struct exchange *x)
 	if (!streq(stack_status(c), "DELETE_FAILED"))
 		return false;
 	return read_all(c, x, "events", AWS_CFN_DescribeStackEvents,
-			json_packf(c->arena, "{s:s}", "StackName",
-				   json_str_or(stack_seen(c), "StackId", name_stack(c)))) ||
+			json_packf(
+				c->arena, "{s:s}", "StackName",
+				json_str_or(stack_seen(c), "StackId", name_stack(c)))) ||
 	       interfaces_in_vpc(c, x);
 }
 
@@ -144,7 +166,8 @@ static const json_t *newest_failure(const json_t *events)
 
 	json_array_foreach(events, i, e)
 		if (streq(json_str_or(e, "ResourceStatus", ""), "DELETE_FAILED") &&
-		    !streq(json_str_or(e, "ResourceType", ""), "AWS::CloudFormation::Stack"))
+		    !streq(json_str_or(e, "ResourceType", ""),
+			   "AWS::CloudFormation::Stack"))
 			return e;
 	return NULL;
 }
@@ -154,16 +177,18 @@ static void stack_blocked(struct step_ctx *c)
 	const json_t *cause = newest_failure(json_at(saw(c, "events"), "StackEvents"));
 	const char *left = interface_names(
 		c->arena, json_at(saw(c, "interfaces"), "NetworkInterfaces"));
-	struct err *e = step_fail(c, ERR_BLOCKED, "the stack %s could not be deleted: %s (%s)",
-				  name_stack(c), json_str_or(cause, "LogicalResourceId", "?"),
-				  json_str_or(cause, "ResourceStatusReason", "no reason given"));
+	struct err *e =
+		step_fail(c, ERR_BLOCKED, "the stack %s could not be deleted: %s (%s)",
+			  name_stack(c), json_str_or(cause, "LogicalResourceId", "?"),
+			  json_str_or(cause, "ResourceStatusReason", "no reason given"));
 
-	err_because(e, json_str_or(cause, "ResourceType", "cloudformation"), "DELETE_FAILED",
-		    json_str_at(cause, "ResourceStatusReason"), NULL);
+	err_because(e, json_str_or(cause, "ResourceType", "cloudformation"),
+		    "DELETE_FAILED", json_str_at(cause, "ResourceStatusReason"), NULL);
 	if (left)
 		err_because(e, "ec2:network-interfaces", "", left, NULL);
-	err_fix(e, "%s", left ? "Remove what holds these network interfaces, then retry."
-			      : "Remove what the reason names, then retry.");
+	err_fix(e, "%s",
+		left ? "Remove what holds these network interfaces, then retry."
+		     : "Remove what the reason names, then retry.");
 }
 
 /* A failed delete is sent again once per try of this operation. */
@@ -179,18 +204,18 @@ static void stack_plan(struct step_ctx *c, struct exchange *x)
 	if (stack_refused(c))
 		return;
 	if (stack_missing(c)) {
-		if (!c->planning &&
-		    !gone_twice(c, "stack", GONE_SPACING_S, "the stack"))
+		if (!c->planning && !gone_twice(c, "stack", GONE_SPACING_S, "the stack"))
 			return;
 		step_own(c, "cloudformation:stack", name_stack(c), NULL, "gone");
 		return;
 	}
 	not_gone(c, "stack");
 	if (!step_tagged_cluster(c, json_at(stack_seen(c), "Tags"))) {
-		step_fail(c, ERR_FOREIGN_OBJECT, "the stack %s is not ours", name_stack(c));
+		leave_foreign(c, "cloudformation:stack", name_stack(c));
 		return;
 	}
-	if (streq(status, "DELETE_IN_PROGRESS") || strstr(status, "ROLLBACK_IN_PROGRESS")) {
+	if (streq(status, "DELETE_IN_PROGRESS") ||
+	    strstr(status, "ROLLBACK_IN_PROGRESS")) {
 		step_wait(c, 20, "the stack %s, which is %s", name_stack(c), status);
 		return;
 	}
@@ -210,12 +235,14 @@ static void stack_plan(struct step_ctx *c, struct exchange *x)
 static void stack_absorb(struct step_ctx *c, const struct answer *a)
 {
 	if (!a->ok)
-		step_fail_answer(c, a, "the stack %s could not be deleted", name_stack(c));
+		step_fail_answer(c, a, "the stack %s could not be deleted",
+				 name_stack(c));
 	else
 		step_wait(c, 20, "the stack %s to be gone", name_stack(c));
 }
 
-/* --- the end ---------------------------------------------------------------------------- */
+/* --- the end
+ * ---------------------------------------------------------------------------- */
 
 static void finish_plan(struct step_ctx *c, struct exchange *x)
 {
@@ -223,15 +250,16 @@ static void finish_plan(struct step_ctx *c, struct exchange *x)
 
 	(void)x;
 	if (json_str_at(c->data, "kept_bucket"))
-		json_array_append_new(kept, json_sprintf("s3://%s (holds objects)",
-							 json_str_at(c->data, "kept_bucket")));
+		json_array_append_new(kept,
+				      json_sprintf("s3://%s (holds objects)",
+						   json_str_at(c->data, "kept_bucket")));
 	/* What lived inside the EKS cluster went with it. */
 	step_own(c, "kubernetes:%", "*", NULL, "gone");
 	step_own(c, "helm:%", "*", NULL, "gone");
 	step_own(c, "eks:%", "*", NULL, "gone");
 	step_catalog(c, "cluster", c->target, NULL, NULL);
-	step_done(c, json_pack("{s:s, s:s, s:o}", "cluster", c->target, "status", "deleted",
-			       "kept", kept));
+	step_done(c, json_pack("{s:s, s:s, s:o}", "cluster", c->target, "status",
+			       "deleted", "kept", kept));
 }
 
 static const struct step steps[] = {
@@ -275,8 +303,8 @@ static const struct step steps[] = {
 	 .seen = read_seen,
 	 .plan = stack_plan,
 	 .absorb = stack_absorb},
-	TEARDOWN_STEP("delete_nodes_role", "roles", "Delete the nodes' role", teardown_role,
-		      &teardown_role_nodes),
+	TEARDOWN_STEP("delete_nodes_role", "roles", "Delete the nodes' role",
+		      teardown_role, &teardown_role_nodes),
 	TEARDOWN_STEP("delete_s3_csi_role", "roles", "Delete the S3 CSI driver's role",
 		      teardown_role, &teardown_role_s3_csi),
 	TEARDOWN_STEP("delete_fsx_csi_role", "roles", "Delete the FSx CSI driver's role",
@@ -284,7 +312,8 @@ static const struct step steps[] = {
 	TEARDOWN_STEP("delete_load_balancers_role", "roles",
 		      "Delete the load-balancer controller's role", teardown_role,
 		      &teardown_role_load_balancers),
-	TEARDOWN_STEP("delete_logs", "remains", "Delete the log groups", teardown_logs, NULL),
+	TEARDOWN_STEP("delete_logs", "remains", "Delete the log groups", teardown_logs,
+		      NULL),
 	TEARDOWN_STEP("delete_objects", "remains", "Delete our objects", teardown_objects,
 		      NULL),
 	{.name = "delete_bucket",

@@ -71,20 +71,23 @@ void eks_access_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	}
 	if (!streq(status, "ACTIVE")) {
-		struct err *e = step_fail(c, ERR_CLUSTER_FAILED,
-					  "the EKS cluster %s is %s", eks_name(c), status);
+		struct err *e =
+			step_fail(c, ERR_CLUSTER_FAILED, "the EKS cluster %s is %s",
+				  eks_name(c), status);
 		err_because(e, "eks:DescribeCluster",
 			    json_str_at(cluster, "health.issues.0.code"),
 			    json_str_at(cluster, "health.issues.0.message"), NULL);
 		return;
 	}
 	if (streq(mode, "CONFIG_MAP")) {
-		struct err *e = step_fail(c, ERR_STATE_CONFLICT,
-					  "the EKS cluster %s uses authentication mode CONFIG_MAP",
-					  eks_name(c));
+		struct err *e = step_fail(
+			c, ERR_STATE_CONFLICT,
+			"the EKS cluster %s uses authentication mode CONFIG_MAP",
+			eks_name(c));
 		err_field(e, "", mode, "API or API_AND_CONFIG_MAP");
-		err_fix(e, "Run: aws eks update-cluster-config --name %s --access-config "
-			   "authenticationMode=API_AND_CONFIG_MAP",
+		err_fix(e,
+			"Run: aws eks update-cluster-config --name %s --access-config "
+			"authenticationMode=API_AND_CONFIG_MAP",
 			eks_name(c));
 		return;
 	}

@@ -20,12 +20,12 @@ void eks_save(struct step_ctx *c, const json_t *cluster);
 bool eks_access_observe(struct step_ctx *c, struct exchange *x);
 void eks_access_plan(struct step_ctx *c, struct exchange *x);
 
-#define EKS_ACCESS_STEP                                                       \
-	{                                                                     \
-		.name = "read_eks", .phase = "check",                         \
-		.title = "Read the EKS cluster", .effect = EFFECT_READ,       \
-		.deadline_s = 1800, .observe = eks_access_observe,            \
-		.seen = read_seen, .plan = eks_access_plan                    \
+#define EKS_ACCESS_STEP                                                                  \
+	{                                                                                \
+		.name = "read_eks", .phase = "check", .title = "Read the EKS cluster",   \
+		.effect = EFFECT_READ, .deadline_s = 1800,                               \
+		.observe = eks_access_observe, .seen = read_seen,                        \
+		.plan = eks_access_plan                                                  \
 	}
 
 #endif

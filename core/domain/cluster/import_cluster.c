@@ -24,12 +24,14 @@ static void access_plan(struct step_ctx *c, struct exchange *x)
 
 	(void)x;
 	if (saw_ok(c, "nodes")) {
-		step_save(c, "nodes",
-			  json_integer((json_int_t)json_len_at(saw(c, "nodes"), "items")));
+		step_save(
+			c, "nodes",
+			json_integer((json_int_t)json_len_at(saw(c, "nodes"), "items")));
 		return;
 	}
-	e = step_fail(c, ERR_CLOUD_DENIED, "the Kubernetes API of %s does not let us in (%s)",
-		      eks_name(c), saw_code(c, "nodes"));
+	e = step_fail(c, ERR_CLOUD_DENIED,
+		      "the Kubernetes API of %s does not let us in (%s)", eks_name(c),
+		      saw_code(c, "nodes"));
 	err_because(e, "kubernetes", saw_code(c, "nodes"), saw_message(c, "nodes"), NULL);
 	err_fix(e,
 		"Run: aws eks create-access-entry --cluster-name %s --principal-arn %s && aws "
@@ -40,7 +42,8 @@ static void access_plan(struct step_ctx *c, struct exchange *x)
 		c->where->partition);
 }
 
-/* --- its HyperPod cluster ------------------------------------------------------------ */
+/* --- its HyperPod cluster ------------------------------------------------------------
+ */
 
 static const char *wanted_name(const struct step_ctx *c)
 {
@@ -55,8 +58,9 @@ static bool hyperpod_observe(struct step_ctx *c, struct exchange *x)
 	json_t *s;
 
 	if (wanted_name(c))
-		return read_aws(c, x, "named", AWS_SAGEMAKER_DescribeCluster,
-				json_packf(c->arena, "{s:s}", "ClusterName", wanted_name(c)));
+		return read_aws(
+			c, x, "named", AWS_SAGEMAKER_DescribeCluster,
+			json_packf(c->arena, "{s:s}", "ClusterName", wanted_name(c)));
 	if (read_all(c, x, "list", AWS_SAGEMAKER_ListClusters, NULL))
 		return true;
 	list = json_at(saw(c, "list"), "ClusterSummaries");
@@ -100,14 +104,16 @@ static void hyperpod_plan(struct step_ctx *c, struct exchange *x)
 
 	(void)x;
 	if (wanted_name(c) && !found) {
-		e = step_fail(c, ERR_CLOUD_NOT_FOUND, "there is no HyperPod cluster named %s",
-			      wanted_name(c));
-		err_field(e, "/hyperpod_name", wanted_name(c), "a cluster of this region");
+		e = step_fail(c, ERR_CLOUD_NOT_FOUND,
+			      "there is no HyperPod cluster named %s", wanted_name(c));
+		err_field(e, "/hyperpod_name", wanted_name(c),
+			  "a cluster of this region");
 		return;
 	}
 	if (found && !is_on(c, found)) {
-		e = step_fail(c, ERR_INVALID_INPUT, "%s does not run on the EKS cluster %s",
-			      wanted_name(c), eks_name(c));
+		e = step_fail(c, ERR_INVALID_INPUT,
+			      "%s does not run on the EKS cluster %s", wanted_name(c),
+			      eks_name(c));
 		err_field(e, "/hyperpod_name", wanted_name(c),
 			  json_str_or(found, "Orchestrator.Eks.ClusterArn",
 				      "a cluster that EKS orchestrates"));
@@ -130,13 +136,15 @@ static void record_plan(struct step_ctx *c, struct exchange *x)
 			     json_deep_copy(g));
 	step_catalog(c, "cluster", c->target, json_deep_copy(c->input),
 		     json_pack("{s:s, s:s, s:s, s:s*, s:s*, s:O}", "status",
-			       h ? "in_service" : "control_plane_ready", "origin", "imported",
-			       "eks_name", eks_name(c), "hyperpod_name",
+			       h ? "in_service" : "control_plane_ready", "origin",
+			       "imported", "eks_name", eks_name(c), "hyperpod_name",
 			       json_str_at(h, "ClusterName"), "hyperpod_arn",
-			       json_str_at(h, "ClusterArn"), "eks", json_at(c->data, "eks")));
-	step_done(c, json_pack("{s:s, s:s, s:s*, s:I}", "cluster", c->target, "eks_name",
-			       eks_name(c), "hyperpod_name", json_str_at(h, "ClusterName"),
-			       "nodes", (json_int_t)json_int_or(c->data, "nodes", 0)));
+			       json_str_at(h, "ClusterArn"), "eks",
+			       json_at(c->data, "eks")));
+	step_done(c,
+		  json_pack("{s:s, s:s, s:s*, s:I}", "cluster", c->target, "eks_name",
+			    eks_name(c), "hyperpod_name", json_str_at(h, "ClusterName"),
+			    "nodes", (json_int_t)json_int_or(c->data, "nodes", 0)));
 }
 
 static const struct step steps[] = {

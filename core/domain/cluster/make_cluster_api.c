@@ -108,8 +108,7 @@ static const struct field create_control_plane_in[] = {
 			   "Name of the cluster and of the EKS cluster."),
 	FIELD_ZONE(struct create_control_plane, 0),
 	FIELDS_CONTROL_PLANE(struct create_control_plane),
-	FIELDS_MADE(struct create_control_plane),
-	FIELD_END};
+	FIELDS_MADE(struct create_control_plane), FIELD_END};
 
 static bool run_create_control_plane(struct call *c, const void *in, struct reply *ret,
 				     struct err *e)
@@ -138,7 +137,8 @@ const struct capability cap_create_eks_control_plane = {
 	.run = run_create_control_plane,
 };
 
-/* --- import_cluster --------------------------------------------------------------------- */
+/* --- import_cluster
+ * --------------------------------------------------------------------- */
 
 struct import_cluster {
 	const char *name;
@@ -152,8 +152,9 @@ static const struct field import_cluster_in[] = {
 	      .doc = "Name of the EKS cluster."),
 	FIELD(struct import_cluster, name, .pattern = "[A-Za-z0-9][A-Za-z0-9_-]*",
 	      .min = 1, .max = 100, .doc = "Name here; the EKS name when not given."),
-	FIELD(struct import_cluster, hyperpod_name, .pattern = "[a-zA-Z0-9](-*[a-zA-Z0-9])*",
-	      .max = 63, .doc = "Name of the HyperPod cluster on it; found when not given."),
+	FIELD(struct import_cluster, hyperpod_name,
+	      .pattern = "[a-zA-Z0-9](-*[a-zA-Z0-9])*", .max = 63,
+	      .doc = "Name of the HyperPod cluster on it; found when not given."),
 	FIELD_END};
 
 static bool run_import_cluster(struct call *c, const void *in, struct reply *ret,

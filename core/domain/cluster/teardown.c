@@ -23,8 +23,8 @@ void teardown_absorb(struct step_ctx *c, const struct answer *a)
 }
 
 /* One removal: its item is the object, so that each has an effect of its own. */
-static void remove_one(struct step_ctx *c, struct exchange *x, enum aws_op_id op, json_t *in,
-		       const char *item, const char *what)
+static void remove_one(struct step_ctx *c, struct exchange *x, enum aws_op_id op,
+		       json_t *in, const char *item, const char *what)
 {
 	c->item = item;
 	exchange_aws(x, op, in);
@@ -47,7 +47,8 @@ bool teardown_role_observe(struct step_ctx *c, struct exchange *x)
 {
 	return read_aws(c, x, "role", AWS_IAM_GetRole, by_role(c)) ||
 	       (saw_ok(c, "role") &&
-		(read_all(c, x, "attached", AWS_IAM_ListAttachedRolePolicies, by_role(c)) ||
+		(read_all(c, x, "attached", AWS_IAM_ListAttachedRolePolicies,
+			  by_role(c)) ||
 		 read_all(c, x, "inline", AWS_IAM_ListRolePolicies, by_role(c))));
 }
 
@@ -66,7 +67,8 @@ void teardown_role_plan(struct step_ctx *c, struct exchange *x)
 	if (arn) {
 		json_put_str(in, "PolicyArn", arn);
 		remove_one(c, x, AWS_IAM_DetachRolePolicy, in,
-			   arena_printf(c->arena, "%s from %s", arn, role_of(c)), "Detach");
+			   arena_printf(c->arena, "%s from %s", arn, role_of(c)),
+			   "Detach");
 	} else if (inlined) {
 		json_put_str(in, "PolicyName", inlined);
 		remove_one(c, x, AWS_IAM_DeleteRolePolicy, in,
@@ -82,8 +84,8 @@ void teardown_role_plan(struct step_ctx *c, struct exchange *x)
 static json_t *cluster_filter(struct step_ctx *c)
 {
 	return json_packf(c->arena, "{s:[{s:s, s:[s]}, {s:s, s:[s]}]}", "Filters", "Name",
-			  "tag:instantstart:cluster", "Values", c->target, "Name", "tag-key",
-			  "Values", COMPUTE_SUBNET_TAG);
+			  "tag:instantstart:cluster", "Values", c->target, "Name",
+			  "tag-key", "Values", COMPUTE_SUBNET_TAG);
 }
 
 static json_t *subnet_ids(struct step_ctx *c)
@@ -148,7 +150,8 @@ void teardown_interfaces_plan(struct step_ctx *c, struct exchange *x)
 			  interface_names(c->arena, list));
 }
 
-/* --- compute subnets ----------------------------------------------------------------- */
+/* --- compute subnets -----------------------------------------------------------------
+ */
 
 bool teardown_subnets_observe(struct step_ctx *c, struct exchange *x)
 {
@@ -162,24 +165,26 @@ void teardown_subnets_plan(struct step_ctx *c, struct exchange *x)
 	if (!id)
 		return;
 	step_own(c, "ec2:subnet", id, NULL, "gone");
-	remove_one(c, x, AWS_EC2_DeleteSubnet, json_packf(c->arena, "{s:s}", "SubnetId", id),
-		   id, "Delete the compute subnet");
+	remove_one(c, x, AWS_EC2_DeleteSubnet,
+		   json_packf(c->arena, "{s:s}", "SubnetId", id), id,
+		   "Delete the compute subnet");
 }
 
 void teardown_subnets_absorb(struct step_ctx *c, const struct answer *a)
 {
 	if (answer_is(a, "DependencyViolation")) {
 		step_own(c, "ec2:subnet", c->item, NULL, "made");
-		step_retry(c, ERR_BLOCKED, "something still uses the subnet %s: %s", c->item,
-			   a->message);
+		step_retry(c, ERR_BLOCKED, "something still uses the subnet %s: %s",
+			   c->item, a->message);
 		return;
 	}
 	teardown_absorb(c, a);
 }
 
-/* --- blocks that we added to somebody's VPC ------------------------------------------- */
+/* --- blocks that we added to somebody's VPC -------------------------------------------
+ */
 
-static const char *owned_of(const struct step_ctx *c, const char *type)
+const char *teardown_owned(const struct step_ctx *c, const char *type)
 {
 	const json_t *row = json_find(json_at(c->input, "owned"), "type", type);
 
@@ -188,17 +193,17 @@ static const char *owned_of(const struct step_ctx *c, const char *type)
 
 bool teardown_blocks_observe(struct step_ctx *c, struct exchange *x)
 {
-	const char *id = owned_of(c, "ec2:vpc-cidr");
+	const char *id = teardown_owned(c, "ec2:vpc-cidr");
 
 	return id && read_all(c, x, "vpcs", AWS_EC2_DescribeVpcs,
-			      json_packf(c->arena, "{s:[{s:s, s:[s]}]}", "Filters", "Name",
-					 "cidr-block-association.association-id", "Values",
-					 id));
+			      json_packf(c->arena, "{s:[{s:s, s:[s]}]}", "Filters",
+					 "Name", "cidr-block-association.association-id",
+					 "Values", id));
 }
 
 void teardown_blocks_plan(struct step_ctx *c, struct exchange *x)
 {
-	const char *id = owned_of(c, "ec2:vpc-cidr");
+	const char *id = teardown_owned(c, "ec2:vpc-cidr");
 	const json_t *assoc =
 		json_find(json_at(saw(c, "vpcs"), "Vpcs.0.CidrBlockAssociationSet"),
 			  "AssociationId", id);
@@ -213,7 +218,8 @@ void teardown_blocks_plan(struct step_ctx *c, struct exchange *x)
 		   "Take the address block back");
 }
 
-/* --- log groups -------------------------------------------------------------------------- */
+/* --- log groups
+ * -------------------------------------------------------------------------- */
 
 static const char *hyperpod_logs(const struct step_ctx *c)
 {
@@ -249,7 +255,8 @@ void teardown_logs_plan(struct step_ctx *c, struct exchange *x)
 		   "Delete the log group");
 }
 
-/* --- our objects, and the bucket when it is empty ------------------------------------------- */
+/* --- our objects, and the bucket when it is empty
+ * ------------------------------------------- */
 
 /* Named by the caller: then everything in it goes, data too. */
 static bool bucket_is_given_up(const struct step_ctx *c)
@@ -280,11 +287,12 @@ void teardown_objects_plan(struct step_ctx *c, struct exchange *x)
 
 	if (!key)
 		return;
-	step_own(c, "s3:object", arena_printf(c->arena, "%s/%s", name_bucket(c), key), NULL,
-		 "gone");
-	remove_one(c, x, AWS_S3_DeleteObject,
-		   json_packf(c->arena, "{s:s, s:s}", "Bucket", name_bucket(c), "Key", key),
-		   key, "Delete the object");
+	step_own(c, "s3:object", arena_printf(c->arena, "%s/%s", name_bucket(c), key),
+		 NULL, "gone");
+	remove_one(
+		c, x, AWS_S3_DeleteObject,
+		json_packf(c->arena, "{s:s, s:s}", "Bucket", name_bucket(c), "Key", key),
+		key, "Delete the object");
 }
 
 bool teardown_bucket_observe(struct step_ctx *c, struct exchange *x)

@@ -11,6 +11,9 @@
 #include "core/domain/step/names.h"
 #include "core/op/kind.h"
 
+/* The id of what the catalog says we made, of that type; NULL: nothing. */
+const char *teardown_owned(const struct step_ctx *c, const char *type);
+
 /* Goes round once more after a removal; "not found" is as good as done. */
 void teardown_absorb(struct step_ctx *c, const struct answer *a);
 

@@ -17,12 +17,13 @@ bool identity_observe(struct step_ctx *c, struct exchange *x)
 		return false;
 	if (read_all(c, x, "list", AWS_EKS_ListPodIdentityAssociations,
 		     json_packf(c->arena, "{s:s, s:s, s:s}", "clusterName", eks_name(c),
-				"namespace", k->ns, "serviceAccount", k->service_account)))
+				"namespace", k->ns, "serviceAccount",
+				k->service_account)))
 		return true;
 	id = json_str_at(saw(c, "list"), "associations.0.associationId");
 	return id && read_aws(c, x, "one", AWS_EKS_DescribePodIdentityAssociation,
-			      json_packf(c->arena, "{s:s, s:s}", "clusterName", eks_name(c),
-					 "associationId", id));
+			      json_packf(c->arena, "{s:s, s:s}", "clusterName",
+					 eks_name(c), "associationId", id));
 }
 
 void identity_plan(struct step_ctx *c, struct exchange *x)
@@ -34,9 +35,9 @@ void identity_plan(struct step_ctx *c, struct exchange *x)
 	if (!component_wanted(c, k))
 		return;
 	if (one && !streq(json_str_or(one, "roleArn", ""), role)) {
-		struct err *e = step_fail(c, ERR_FOREIGN_OBJECT,
-					  "the service account %s/%s is bound to %s", k->ns,
-					  k->service_account, json_str_or(one, "roleArn", "?"));
+		struct err *e = step_fail(
+			c, ERR_FOREIGN_OBJECT, "the service account %s/%s is bound to %s",
+			k->ns, k->service_account, json_str_or(one, "roleArn", "?"));
 		err_field(e, "", json_str_at(one, "roleArn"), role);
 		err_fix(e, "Delete that pod identity association, then retry.");
 		return;
@@ -48,14 +49,16 @@ void identity_plan(struct step_ctx *c, struct exchange *x)
 				eks_name(c), "namespace", k->ns, "serviceAccount",
 				k->service_account, "roleArn", role, "tags",
 				step_tag_map(c)));
-	x->what = arena_printf(c->arena, "Bind %s/%s to its role", k->ns, k->service_account);
+	x->what = arena_printf(c->arena, "Bind %s/%s to its role", k->ns,
+			       k->service_account);
 }
 
 /* IAM tells EKS of a new role with a delay of seconds. */
 static bool is_young_role(const struct answer *a)
 {
-	return a->message && (strcasestr(a->message, "could not be assumed") ||
-			      strcasestr(a->message, "role provided in the request does not"));
+	return a->message &&
+	       (strcasestr(a->message, "could not be assumed") ||
+		strcasestr(a->message, "role provided in the request does not"));
 }
 
 void identity_absorb(struct step_ctx *c, const struct answer *a)
@@ -67,8 +70,8 @@ void identity_absorb(struct step_ctx *c, const struct answer *a)
 		return;
 	}
 	if (!a->ok && is_young_role(a)) {
-		step_retry(c, ERR_ROLE_NOT_READY, "the role of %s is not known everywhere yet",
-			   k->title);
+		step_retry(c, ERR_ROLE_NOT_READY,
+			   "the role of %s is not known everywhere yet", k->title);
 		return;
 	}
 	if (!a->ok) {
@@ -194,10 +197,10 @@ void addon_wait_plan(struct step_ctx *c, struct exchange *x)
 	} else if (streq(status, "CREATING") || streq(status, "UPDATING")) {
 		step_wait(c, 10, "the add-on %s, which is %s", k->addon, status);
 	} else {
-		struct err *e = step_fail(c, ERR_DEPENDENCY_FAILED, "the add-on %s is %s: %s",
-					  k->addon, status[0] ? status : "gone",
-					  json_str_or(addon, "health.issues.0.message",
-						      "no reason given"));
+		struct err *e = step_fail(
+			c, ERR_DEPENDENCY_FAILED, "the add-on %s is %s: %s", k->addon,
+			status[0] ? status : "gone",
+			json_str_or(addon, "health.issues.0.message", "no reason given"));
 		err_because(e, "eks:DescribeAddon",
 			    json_str_at(addon, "health.issues.0.code"),
 			    json_str_at(addon, "health.issues.0.message"), NULL);

@@ -7,7 +7,8 @@
 /* A pending release that is older than this has lost its helm (case DP-02). */
 static const int64_t PENDING_MAX_S = 10 * 60;
 
-static bool read_release(struct step_ctx *c, struct exchange *x, const struct component *k)
+static bool read_release(struct step_ctx *c, struct exchange *x,
+			 const struct component *k)
 {
 	return read_kube(c, x, "secrets",
 			 &(struct kube_request){
@@ -15,8 +16,8 @@ static bool read_release(struct step_ctx *c, struct exchange *x, const struct co
 				 .api = "v1",
 				 .plural = "secrets",
 				 .ns = k->ns,
-				 .label_selector = arena_printf(c->arena, "owner=helm,name=%s",
-								k->release)});
+				 .label_selector = arena_printf(
+					 c->arena, "owner=helm,name=%s", k->release)});
 }
 
 bool chart_observe(struct step_ctx *c, struct exchange *x)
@@ -38,8 +39,8 @@ static void recover(struct step_ctx *c, struct exchange *x, const struct compone
 	eks_target(c, &t);
 	c->item = arena_printf(c->arena, "recover/%lld", (long long)revision);
 	exchange_helm(x, &t, &r);
-	x->what = arena_printf(c->arena, "Recover the release %s, stuck in %s", k->release,
-			       status);
+	x->what = arena_printf(c->arena, "Recover the release %s, stuck in %s",
+			       k->release, status);
 	step_event(c, "recovery",
 		   json_pack("{s:s, s:s, s:I}", "release", k->release, "status", status,
 			     "revision", (json_int_t)revision));
@@ -73,8 +74,10 @@ void chart_plan(struct step_ctx *c, struct exchange *x)
 	if (!component_wanted(c, k))
 		return;
 	if (!chart) {
-		struct err *e = step_fail(c, ERR_CONFIG, "no chart is pinned for %s", k->title);
-		err_fix(e, "Set INSTANTSTART_CHARTS to a folder whose charts.json names %s.",
+		struct err *e =
+			step_fail(c, ERR_CONFIG, "no chart is pinned for %s", k->title);
+		err_fix(e,
+			"Set INSTANTSTART_CHARTS to a folder whose charts.json names %s.",
 			k->name);
 		return;
 	}
@@ -82,7 +85,8 @@ void chart_plan(struct step_ctx *c, struct exchange *x)
 	version = helm_release_chart_version(secrets, c->arena);
 	if (status && str_has_prefix(str_of(status), STR("pending-"))) {
 		if (c->now_ms / 1000 - modified_s < PENDING_MAX_S)
-			step_wait(c, 15, "the release %s, which is %s", k->release, status);
+			step_wait(c, 15, "the release %s, which is %s", k->release,
+				  status);
 		else
 			recover(c, x, k, status, revision);
 		return;
@@ -93,8 +97,9 @@ void chart_plan(struct step_ctx *c, struct exchange *x)
 	}
 	if (status && streq(status, "deployed") &&
 	    streq(version, json_str_at(chart, "version"))) {
-		step_own(c, "helm:release", arena_printf(c->arena, "%s/%s", k->ns, k->release),
-			 NULL, "made");
+		step_own(c, "helm:release",
+			 arena_printf(c->arena, "%s/%s", k->ns, k->release), NULL,
+			 "made");
 		return;
 	}
 	install(c, x, k, chart, revision);
@@ -114,8 +119,8 @@ void chart_absorb(struct step_ctx *c, const struct answer *a)
 		step_goto(c, c->step->name);
 		return;
 	}
-	step_own(c, "helm:release", arena_printf(c->arena, "%s/%s", k->ns, k->release), NULL,
-		 "made");
+	step_own(c, "helm:release", arena_printf(c->arena, "%s/%s", k->ns, k->release),
+		 NULL, "made");
 	step_advance(c);
 }
 

@@ -78,9 +78,9 @@ const struct component component_hyperpod = {
 };
 
 static const struct component *const all[] = {
-	&component_pod_identity, &component_coredns,        &component_hyperpod,
-	&component_cert_manager, &component_s3_csi,         &component_fsx_csi,
-	&component_load_balancers, &component_kuberay,      NULL,
+	&component_pod_identity,   &component_coredns, &component_hyperpod,
+	&component_cert_manager,   &component_s3_csi,  &component_fsx_csi,
+	&component_load_balancers, &component_kuberay, NULL,
 };
 
 const struct component *const *component_list(void)

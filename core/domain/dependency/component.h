@@ -17,21 +17,20 @@ struct component {
 	const char *name; /* also the phase and the prefix of its rows */
 	const char *title;
 	enum component_via via;
-	const char *addon; /* EKS add-on name */
-	const char *release; /* Helm release */
-	const char *ns; /* of the release or the service account */
+	const char *addon;           /* EKS add-on name */
+	const char *release;         /* Helm release */
+	const char *ns;              /* of the release or the service account */
 	const char *service_account; /* with `role`: a pod identity is associated */
 	const struct role_spec *role;
-	const char *needs; /* another component's name, or NULL */
+	const char *needs;                     /* another component's name, or NULL */
 	json_t *(*values)(struct step_ctx *c); /* chart values; NULL: none */
 };
 
 /* In the order of installation; NULL-ended. */
 const struct component *const *component_list(void);
 extern const struct component component_pod_identity, component_coredns,
-	component_cert_manager,
-	component_s3_csi, component_fsx_csi, component_load_balancers,
-	component_kuberay, component_hyperpod;
+	component_cert_manager, component_s3_csi, component_fsx_csi,
+	component_load_balancers, component_kuberay, component_hyperpod;
 
 const struct component *component_find(const char *name);
 /* The chart pinned for the component: {chart, version, digest}; NULL: none. */

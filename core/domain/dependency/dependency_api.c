@@ -25,7 +25,8 @@ static const struct field dependency_out[] = {
 	OUT("version", FIELD_STR, .doc = "Installed version."),
 	OUT("needs", FIELD_STR, .doc = "The component it depends on."),
 	OUT("error", FIELD_ANY, .doc = "Why it failed."),
-	OUT("observed_at", FIELD_STR, .flags = FIELD_NULLABLE, .doc = "When that was seen."),
+	OUT("observed_at", FIELD_STR, .flags = FIELD_NULLABLE,
+	    .doc = "When that was seen."),
 	FIELD_END};
 
 static const struct field get_dependencies_out[] = {
@@ -37,11 +38,13 @@ static const struct field get_dependencies_out[] = {
 	 .doc = "In the order of installation."},
 	FIELD_END};
 
-static json_t *row_of(struct call *c, const struct component *k, const struct db_rows *rows)
+static json_t *row_of(struct call *c, const struct component *k,
+		      const struct db_rows *rows)
 {
-	json_t *item = json_pack("{s:s, s:s, s:s, s:s, s:s*, s:n}", "name", k->name, "title",
-				 k->title, "via", k->via == COMPONENT_ADDON ? "addon" : "chart",
-				 "state", "unknown", "needs", k->needs, "observed_at");
+	json_t *item =
+		json_pack("{s:s, s:s, s:s, s:s, s:s*, s:n}", "name", k->name, "title",
+			  k->title, "via", k->via == COMPONENT_ADDON ? "addon" : "chart",
+			  "state", "unknown", "needs", k->needs, "observed_at");
 	struct err ignored;
 	char at[TIME_TEXT];
 
@@ -50,7 +53,8 @@ static json_t *row_of(struct call *c, const struct component *k, const struct db
 
 		if (!streq(db_text(rows, i, "name"), k->name))
 			continue;
-		seen = json_parse(c->arena, str_of(db_text(rows, i, "observed")), &ignored);
+		seen = json_parse(c->arena, str_of(db_text(rows, i, "observed")),
+				  &ignored);
 		json_put_str(item, "state", json_str_or(seen, "state", "unknown"));
 		json_put_str(item, "version", json_str_at(seen, "version"));
 		if (json_at(seen, "error"))
@@ -110,8 +114,7 @@ static const struct field reconcile_in[] = {
 	      .doc = "Only these, by name; all when not given."),
 	FIELD(struct reconcile, require_ready,
 	      .doc = "Wait for components that need nodes, too."),
-	FIELDS_MADE(struct reconcile),
-	FIELD_END};
+	FIELDS_MADE(struct reconcile), FIELD_END};
 
 static bool check_names(const struct str_list *names, struct err *e)
 {
@@ -125,7 +128,8 @@ static bool check_names(const struct str_list *names, struct err *e)
 	return true;
 }
 
-static bool run_reconcile(struct call *c, const void *in, struct reply *ret, struct err *e)
+static bool run_reconcile(struct call *c, const void *in, struct reply *ret,
+			  struct err *e)
 {
 	const struct reconcile *q = in;
 	struct cluster k;

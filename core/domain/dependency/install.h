@@ -14,8 +14,8 @@
 bool component_wanted(const struct step_ctx *c, const struct component *k);
 /* The component of the present row, by its phase. */
 const struct component *component_here(const struct step_ctx *c);
-void component_state(struct step_ctx *c, const struct component *k,
-		     const char *state, const char *version);
+void component_state(struct step_ctx *c, const struct component *k, const char *state,
+		     const char *version);
 /* on_fail of every row: records, then goes on with the next component. */
 void component_failed(struct step_ctx *c);
 bool any_node_ready(const json_t *nodes);

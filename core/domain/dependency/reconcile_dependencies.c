@@ -19,8 +19,8 @@ const struct component *component_here(const struct step_ctx *c)
 
 static const char *state_of(const struct step_ctx *c, const char *name)
 {
-	return json_str_or(c->data,
-			   arena_printf(c->arena, "components.%s.state", name), "");
+	return json_str_or(c->data, arena_printf(c->arena, "components.%s.state", name),
+			   "");
 }
 
 static bool asked_for(const struct step_ctx *c, const char *name)
@@ -119,7 +119,8 @@ static void conclude_failed(struct step_ctx *c, const char *first)
 		}
 	}
 	if (others)
-		step_event(c, "summary", json_pack("{s:I}", "other_failures", (json_int_t)others));
+		step_event(c, "summary",
+			   json_pack("{s:I}", "other_failures", (json_int_t)others));
 }
 
 /* Rests first, then walks all components once more. */
@@ -171,52 +172,49 @@ static void conclude_plan(struct step_ctx *c, struct exchange *x)
 			       json_at(c->data, "components")));
 }
 
-#define ADDON_STEPS(prefix)                                               \
-	{.name = prefix "_install",                                             \
-	 .phase = prefix,                                                       \
-	 .title = "Install " prefix,                                            \
-	 .effect = EFFECT_TOKEN,                                                \
-	 .observe = addon_observe,                                              \
-	 .seen = read_seen,                                                     \
-	 .plan = addon_plan,                                                    \
-	 .absorb = addon_absorb,                                                \
-	 .on_fail = component_failed},                                          \
-	{                                                                       \
-		.name = prefix "_wait", .phase = prefix,                        \
-		.title = "Wait for " prefix, .effect = EFFECT_READ,             \
-		.deadline_s = 1200, .observe = addon_wait_observe,              \
-		.seen = read_seen, .plan = addon_wait_plan,                     \
-		.on_fail = component_failed                                     \
+#define ADDON_STEPS(prefix)                                                              \
+	{.name = prefix "_install",                                                      \
+	 .phase = prefix,                                                                \
+	 .title = "Install " prefix,                                                     \
+	 .effect = EFFECT_TOKEN,                                                         \
+	 .observe = addon_observe,                                                       \
+	 .seen = read_seen,                                                              \
+	 .plan = addon_plan,                                                             \
+	 .absorb = addon_absorb,                                                         \
+	 .on_fail = component_failed},                                                   \
+	{                                                                                \
+		.name = prefix "_wait", .phase = prefix, .title = "Wait for " prefix,    \
+		.effect = EFFECT_READ, .deadline_s = 1200,                               \
+		.observe = addon_wait_observe, .seen = read_seen,                        \
+		.plan = addon_wait_plan, .on_fail = component_failed                     \
 	}
 
-#define CHART_STEPS(prefix)                                                     \
-	{.name = prefix "_install",                                             \
-	 .phase = prefix,                                                       \
-	 .title = "Install " prefix,                                            \
-	 .effect = EFFECT_CONVERGENT,                                           \
-	 .deadline_s = 1800,                                                    \
-	 .on_cancel = CANCEL_FINISH,                                            \
-	 .observe = chart_observe,                                              \
-	 .seen = read_seen,                                                     \
-	 .plan = chart_plan,                                                    \
-	 .absorb = chart_absorb,                                                \
-	 .on_fail = component_failed},                                          \
-	{                                                                       \
-		.name = prefix "_wait", .phase = prefix,                        \
-		.title = "Wait for " prefix, .effect = EFFECT_READ,             \
-		.deadline_s = 1200, .observe = chart_wait_observe,              \
-		.seen = read_seen, .plan = chart_wait_plan,                     \
-		.on_fail = component_failed                                     \
+#define CHART_STEPS(prefix)                                                              \
+	{.name = prefix "_install",                                                      \
+	 .phase = prefix,                                                                \
+	 .title = "Install " prefix,                                                     \
+	 .effect = EFFECT_CONVERGENT,                                                    \
+	 .deadline_s = 1800,                                                             \
+	 .on_cancel = CANCEL_FINISH,                                                     \
+	 .observe = chart_observe,                                                       \
+	 .seen = read_seen,                                                              \
+	 .plan = chart_plan,                                                             \
+	 .absorb = chart_absorb,                                                         \
+	 .on_fail = component_failed},                                                   \
+	{                                                                                \
+		.name = prefix "_wait", .phase = prefix, .title = "Wait for " prefix,    \
+		.effect = EFFECT_READ, .deadline_s = 1200,                               \
+		.observe = chart_wait_observe, .seen = read_seen,                        \
+		.plan = chart_wait_plan, .on_fail = component_failed                     \
 	}
 
-#define IDENTITY_STEPS(prefix, spec)                                            \
-	ROLE_STEPS_WITH(prefix, prefix, spec, .on_fail = component_failed),     \
-	{                                                                       \
-		.name = prefix "_identity", .phase = prefix,                    \
-		.title = "Bind the service account of " prefix,                 \
-		.effect = EFFECT_TOKEN, .observe = identity_observe,            \
-		.seen = read_seen, .plan = identity_plan,                       \
-		.absorb = identity_absorb, .on_fail = component_failed          \
+#define IDENTITY_STEPS(prefix, spec)                                                     \
+	ROLE_STEPS_WITH(prefix, prefix, spec, .on_fail = component_failed),              \
+	{                                                                                \
+		.name = prefix "_identity", .phase = prefix,                             \
+		.title = "Bind the service account of " prefix, .effect = EFFECT_TOKEN,  \
+		.observe = identity_observe, .seen = read_seen, .plan = identity_plan,   \
+		.absorb = identity_absorb, .on_fail = component_failed                   \
 	}
 
 static const struct step steps[] = {

@@ -29,9 +29,11 @@ void bucket_create_plan(struct step_ctx *c, struct exchange *x)
 	if (saw_ok(c, "bucket"))
 		return;
 	if (!c->planning && !saw_missing(c, "bucket")) {
-		e = step_fail(c, ERR_FOREIGN_OBJECT, "the bucket %s is not open to us (%s)",
-			      name_bucket(c), saw_code(c, "bucket"));
-		err_fix(e, "Set INSTANTSTART_BUCKET to a bucket of this account and region.");
+		e = step_fail(c, ERR_FOREIGN_OBJECT,
+			      "the bucket %s is not open to us (%s)", name_bucket(c),
+			      saw_code(c, "bucket"));
+		err_fix(e,
+			"Set INSTANTSTART_BUCKET to a bucket of this account and region.");
 		return;
 	}
 	if (!name_bucket_is_ours(c)) {
@@ -83,8 +85,9 @@ void bucket_close_plan(struct step_ctx *c, struct exchange *x)
 	if (bucket_is_complete(c))
 		return;
 	json_put(in, "PublicAccessBlockConfiguration",
-		 json_pack("{s:b, s:b, s:b, s:b}", "BlockPublicAcls", 1, "IgnorePublicAcls",
-			   1, "BlockPublicPolicy", 1, "RestrictPublicBuckets", 1));
+		 json_pack("{s:b, s:b, s:b, s:b}", "BlockPublicAcls", 1,
+			   "IgnorePublicAcls", 1, "BlockPublicPolicy", 1,
+			   "RestrictPublicBuckets", 1));
 	exchange_aws(x, AWS_S3_PutPublicAccessBlock, in);
 	x->what = arena_printf(c->arena, "Close the bucket %s to the public",
 			       name_bucket(c));
@@ -97,8 +100,9 @@ void bucket_tag_plan(struct step_ctx *c, struct exchange *x)
 
 	if (bucket_is_complete(c))
 		return;
-	json_put(in, "Tagging.TagSet",
-		 json_pack("[{s:s, s:s}]", "Key", "instantstart:shared", "Value", "true"));
+	json_put(
+		in, "Tagging.TagSet",
+		json_pack("[{s:s, s:s}]", "Key", "instantstart:shared", "Value", "true"));
 	exchange_aws(x, AWS_S3_PutBucketTagging, in);
 	x->what = arena_printf(c->arena, "Tag the bucket %s", name_bucket(c));
 }
@@ -129,8 +133,8 @@ bool script_observe(struct step_ctx *c, struct exchange *x)
 {
 	return !script_is_given(c) &&
 	       read_aws(c, x, "object", AWS_S3_GetObject,
-			json_packf(c->arena, "{s:s, s:s}", "Bucket", name_bucket(c), "Key",
-				   script_key(c)));
+			json_packf(c->arena, "{s:s, s:s}", "Bucket", name_bucket(c),
+				   "Key", script_key(c)));
 }
 
 void script_plan(struct step_ctx *c, struct exchange *x)
@@ -147,9 +151,9 @@ void script_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	}
 	exchange_aws(x, AWS_S3_PutObject,
-		     json_packf(c->arena, "{s:s, s:s, s:s, s:s}", "Bucket", name_bucket(c),
-				"Key", script_key(c), "Body", s->text, "ContentType",
-				"text/x-shellscript"));
+		     json_packf(c->arena, "{s:s, s:s, s:s, s:s}", "Bucket",
+				name_bucket(c), "Key", script_key(c), "Body", s->text,
+				"ContentType", "text/x-shellscript"));
 	x->what = arena_printf(c->arena, "Put the lifecycle script %s", script_key(c));
 	step_own(c, "s3:object",
 		 arena_printf(c->arena, "%s/%s", name_bucket(c), script_key(c)), NULL,

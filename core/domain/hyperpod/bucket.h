@@ -26,43 +26,43 @@ extern const struct lifecycle_script {
 	const char *text;
 } script_on_create, script_on_create_main;
 
-#define SCRIPT_STEP(row, script)                                                \
-	{                                                                       \
-		.name = (row), .phase = "bucket", .title = "Put a lifecycle script", \
-		.effect = EFFECT_CONVERGENT, .observe = script_observe,         \
-		.seen = read_seen, .plan = script_plan, .absorb = bucket_absorb, \
-		.arg = (script)                                                 \
+#define SCRIPT_STEP(row, script)                                                         \
+	{                                                                                \
+		.name = (row), .phase = "bucket", .title = "Put a lifecycle script",     \
+		.effect = EFFECT_CONVERGENT, .observe = script_observe,                  \
+		.seen = read_seen, .plan = script_plan, .absorb = bucket_absorb,         \
+		.arg = (script)                                                          \
 	}
 
-#define BUCKET_STEPS                                                            \
-	{.name = "create_bucket",                                               \
-	 .phase = "bucket",                                                     \
-	 .title = "Create the shared bucket",                                   \
-	 .effect = EFFECT_NAMED,                                                \
-	 .sees_errors = true,                                                   \
-	 .observe = bucket_create_observe,                                      \
-	 .seen = read_seen,                                                     \
-	 .plan = bucket_create_plan,                                            \
-	 .absorb = bucket_create_absorb},                                       \
-		{.name = "close_bucket",                                        \
-		 .phase = "bucket",                                             \
-		 .title = "Close the bucket to the public",                     \
-		 .effect = EFFECT_CONVERGENT,                                   \
-		 .sees_errors = true,                                           \
-		 .observe = bucket_tags_observe,                               \
-		 .seen = read_seen,                                             \
-		 .plan = bucket_close_plan,                                     \
-		 .absorb = bucket_absorb},                                      \
-		{.name = "tag_bucket",                                          \
-		 .phase = "bucket",                                             \
-		 .title = "Tag the bucket",                                     \
-		 .effect = EFFECT_CONVERGENT,                                   \
-		 .sees_errors = true,                                           \
-		 .observe = bucket_tags_observe,                                 \
-		 .seen = read_seen,                                             \
-		 .plan = bucket_tag_plan,                                       \
-		 .absorb = bucket_absorb},                                      \
-		SCRIPT_STEP("put_on_create", &script_on_create),                \
+#define BUCKET_STEPS                                                                     \
+	{.name = "create_bucket",                                                        \
+	 .phase = "bucket",                                                              \
+	 .title = "Create the shared bucket",                                            \
+	 .effect = EFFECT_NAMED,                                                         \
+	 .sees_errors = true,                                                            \
+	 .observe = bucket_create_observe,                                               \
+	 .seen = read_seen,                                                              \
+	 .plan = bucket_create_plan,                                                     \
+	 .absorb = bucket_create_absorb},                                                \
+		{.name = "close_bucket",                                                 \
+		 .phase = "bucket",                                                      \
+		 .title = "Close the bucket to the public",                              \
+		 .effect = EFFECT_CONVERGENT,                                            \
+		 .sees_errors = true,                                                    \
+		 .observe = bucket_tags_observe,                                         \
+		 .seen = read_seen,                                                      \
+		 .plan = bucket_close_plan,                                              \
+		 .absorb = bucket_absorb},                                               \
+		{.name = "tag_bucket",                                                   \
+		 .phase = "bucket",                                                      \
+		 .title = "Tag the bucket",                                              \
+		 .effect = EFFECT_CONVERGENT,                                            \
+		 .sees_errors = true,                                                    \
+		 .observe = bucket_tags_observe,                                         \
+		 .seen = read_seen,                                                      \
+		 .plan = bucket_tag_plan,                                                \
+		 .absorb = bucket_absorb},                                               \
+		SCRIPT_STEP("put_on_create", &script_on_create),                         \
 		SCRIPT_STEP("put_on_create_main", &script_on_create_main)
 
 #endif

@@ -53,10 +53,11 @@ static bool is_ours(struct step_ctx *c)
 static void refuse_foreign(struct step_ctx *c)
 {
 	const char *status = json_str_or(saw(c, "hyperpod"), "ClusterStatus", "");
-	struct err *e = step_fail(c, ERR_FOREIGN_OBJECT,
-				  "a HyperPod cluster named %s exists (%s) and was not made by "
-				  "this operation",
-				  hyperpod_name(c), status);
+	struct err *e =
+		step_fail(c, ERR_FOREIGN_OBJECT,
+			  "a HyperPod cluster named %s exists (%s) and was not made by "
+			  "this operation",
+			  hyperpod_name(c), status);
 
 	err_field(e, "/hyperpod_name", hyperpod_name(c), "a name that is not taken");
 	err_fix(e, "Choose another name, delete that cluster, or import it.");
@@ -82,8 +83,8 @@ static bool role_is_given(const struct step_ctx *c)
  */
 static json_t *nodes_statements(struct step_ctx *c)
 {
-	const char *bucket =
-		arena_printf(c->arena, "arn:%s:s3:::%s", c->where->partition, name_bucket(c));
+	const char *bucket = arena_printf(c->arena, "arn:%s:s3:::%s", c->where->partition,
+					  name_bucket(c));
 
 	return json_pack(
 		"[{s:s, s:[s,s,s,s,s,s,s,s,s,s,s,s,s,s], s:s},"
@@ -97,13 +98,13 @@ static json_t *nodes_statements(struct step_ctx *c)
 		"ec2:DescribeNetworkInterfaces", "ec2:DescribeSecurityGroups",
 		"ec2:DescribeSubnets", "ec2:DescribeVpcs", "ec2:DetachNetworkInterface",
 		"ec2:ModifyNetworkInterfaceAttribute", "ec2:UnassignPrivateIpAddresses",
-		"Resource", "*",
-		"Effect", "Allow", "Action", "ec2:CreateTags", "Resource",
+		"Resource", "*", "Effect", "Allow", "Action", "ec2:CreateTags",
+		"Resource",
 		json_sprintf("arn:%s:ec2:*:*:network-interface/*", c->where->partition),
-		"Effect", "Allow", "Action", "eks-auth:AssumeRoleForPodIdentity", "Resource",
-		"*",
-		"Effect", "Allow", "Action", "s3:GetObject", "s3:ListBucket", "Resource",
-		bucket, json_sprintf("%s/clusters/%s/*", bucket, c->target));
+		"Effect", "Allow", "Action", "eks-auth:AssumeRoleForPodIdentity",
+		"Resource", "*", "Effect", "Allow", "Action", "s3:GetObject",
+		"s3:ListBucket", "Resource", bucket,
+		json_sprintf("%s/clusters/%s/*", bucket, c->target));
 }
 
 static const struct role_spec nodes_role = {
@@ -157,7 +158,8 @@ static void clear_wreck_absorb(struct step_ctx *c, const struct answer *a)
 		step_wait(c, 15, "the failed cluster %s to be gone", hyperpod_name(c));
 }
 
-/* --- the cluster ---------------------------------------------------------------------- */
+/* --- the cluster ----------------------------------------------------------------------
+ */
 
 static bool create_observe(struct step_ctx *c, struct exchange *x)
 {
@@ -167,9 +169,9 @@ static bool create_observe(struct step_ctx *c, struct exchange *x)
 	while (rest.p)
 		name = str_cut(&rest, '/');
 	return owned_observe(c, x) ||
-	       (!saw(c, "hyperpod") &&
-		read_aws(c, x, "role", AWS_IAM_GetRole,
-			 json_packf(c->arena, "{s:s}", "RoleName", str_dup(c->arena, name))));
+	       (!saw(c, "hyperpod") && read_aws(c, x, "role", AWS_IAM_GetRole,
+						json_packf(c->arena, "{s:s}", "RoleName",
+							   str_dup(c->arena, name))));
 }
 
 static json_t *group_of(struct step_ctx *c)
@@ -188,8 +190,9 @@ static json_t *group_of(struct step_ctx *c)
 		    : arena_printf(c->arena, "s3://%s/%s", name_bucket(c),
 				   name_lifecycle_prefix(c)),
 		"OnCreate",
-		step_input(c, "lifecycle_on_create") ? step_input(c, "lifecycle_on_create")
-						     : script_on_create.name,
+		step_input(c, "lifecycle_on_create")
+			? step_input(c, "lifecycle_on_create")
+			: script_on_create.name,
 		"InstanceStorageConfigs", "EbsVolumeConfig", "VolumeSizeInGB",
 		(json_int_t)json_int_or(c->input, "volume_size_gb", 500));
 
@@ -217,19 +220,21 @@ static void create_plan(struct step_ctx *c, struct exchange *x)
 			 json_str_at(there, "ClusterArn"), "made");
 		return;
 	}
-	exchange_aws(x, AWS_SAGEMAKER_CreateCluster,
-		     json_packf(c->arena, "{s:s, s:[O], s:{s:[s], s:[s]}, s:{s:{s:s}}, s:s, s:s, s:O}",
-				"ClusterName", hyperpod_name(c), "InstanceGroups",
-				group_of(c), "VpcConfig", "SecurityGroupIds",
-				step_get(c, "security_group_id"), "Subnets",
-				step_get(c, "subnet.id"), "Orchestrator", "Eks",
-				"ClusterArn", step_get(c, "eks.arn"), "NodeRecovery",
-				"Automatic", "NodeProvisioningMode", "Continuous", "Tags",
-				step_tags(c)));
-	x->what = arena_printf(c->arena,
-			       "Create the HyperPod cluster %s: %lld × %s, automatic node recovery",
-			       hyperpod_name(c), (long long)json_int_or(c->input, "count", 1),
-			       step_input(c, "instance_type"));
+	exchange_aws(
+		x, AWS_SAGEMAKER_CreateCluster,
+		json_packf(c->arena,
+			   "{s:s, s:[O], s:{s:[s], s:[s]}, s:{s:{s:s}}, s:s, s:s, s:O}",
+			   "ClusterName", hyperpod_name(c), "InstanceGroups", group_of(c),
+			   "VpcConfig", "SecurityGroupIds",
+			   step_get(c, "security_group_id"), "Subnets",
+			   step_get(c, "subnet.id"), "Orchestrator", "Eks", "ClusterArn",
+			   step_get(c, "eks.arn"), "NodeRecovery", "Automatic",
+			   "NodeProvisioningMode", "Continuous", "Tags", step_tags(c)));
+	x->what = arena_printf(
+		c->arena,
+		"Create the HyperPod cluster %s: %lld × %s, automatic node recovery",
+		hyperpod_name(c), (long long)json_int_or(c->input, "count", 1),
+		step_input(c, "instance_type"));
 }
 
 static void create_absorb(struct step_ctx *c, const struct answer *a)
@@ -242,16 +247,17 @@ static void create_absorb(struct step_ctx *c, const struct answer *a)
 	if (hyperpod_role_trouble(c, a, json_at(saw(c, "role"), "Role")))
 		return;
 	if (!a->ok) {
-		struct err *e = step_fail_answer(c, a, "the HyperPod cluster %s was refused",
-						 hyperpod_name(c));
+		struct err *e = step_fail_answer(
+			c, a, "the HyperPod cluster %s was refused", hyperpod_name(c));
 		if (e->code == ERR_QUOTA)
-			err_fix(e, "Ask for an increase of \"%s for cluster usage\" in Service "
-				   "Quotas, then retry.",
+			err_fix(e,
+				"Ask for an increase of \"%s for cluster usage\" in Service "
+				"Quotas, then retry.",
 				step_input(c, "instance_type"));
 		return;
 	}
-	step_own(c, "sagemaker:cluster", hyperpod_name(c), json_str_at(a->out, "ClusterArn"),
-		 "made");
+	step_own(c, "sagemaker:cluster", hyperpod_name(c),
+		 json_str_at(a->out, "ClusterArn"), "made");
 	step_advance(c);
 }
 

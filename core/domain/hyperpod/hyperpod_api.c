@@ -19,8 +19,7 @@ struct create_hyperpod {
 static const struct field create_hyperpod_in[] = {
 	FIELD_CLUSTER_OR_SELECTED(struct create_hyperpod, cluster),
 	FIELD_ZONE(struct create_hyperpod, FIELD_REQUIRED),
-	FIELDS_NODES(struct create_hyperpod),
-	FIELDS_MADE(struct create_hyperpod),
+	FIELDS_NODES(struct create_hyperpod), FIELDS_MADE(struct create_hyperpod),
 	FIELD_END};
 
 static bool run_create_hyperpod(struct call *c, const void *in, struct reply *ret,
@@ -56,7 +55,8 @@ const struct capability cap_create_hyperpod_cluster = {
 	.run = run_create_hyperpod,
 };
 
-/* --- get_hyperpod_cluster ------------------------------------------------------------ */
+/* --- get_hyperpod_cluster ------------------------------------------------------------
+ */
 
 struct of_cluster {
 	const char *cluster;
@@ -69,13 +69,16 @@ static const struct field group_out[] = {
 	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name of the group."),
 	OUT("instance_type", FIELD_STR, .doc = "Its instance type."),
 	OUT("status", FIELD_STR, .doc = "As SageMaker says."),
-	OUT("current_count", FIELD_INT, .flags = FIELD_REQUIRED, .doc = "Nodes there are."),
-	OUT("target_count", FIELD_INT, .flags = FIELD_REQUIRED, .doc = "Nodes asked for."),
+	OUT("current_count", FIELD_INT, .flags = FIELD_REQUIRED,
+	    .doc = "Nodes there are."),
+	OUT("target_count", FIELD_INT, .flags = FIELD_REQUIRED,
+	    .doc = "Nodes asked for."),
 	FIELD_END};
 
 static const struct field get_hyperpod_out[] = {
 	OUT("cluster", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "The cluster."),
-	OUT("hyperpod_name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Its name in SageMaker."),
+	OUT("hyperpod_name", FIELD_STR, .flags = FIELD_REQUIRED,
+	    .doc = "Its name in SageMaker."),
 	OUT("arn", FIELD_STR, .doc = "Its ARN."),
 	OUT("status", FIELD_STR, .flags = FIELD_REQUIRED,
 	    .doc = "As SageMaker says now; InService alone does not mean that nodes exist."),
@@ -87,7 +90,8 @@ static const struct field get_hyperpod_out[] = {
 	 .flags = FIELD_REQUIRED | FIELD_MANY,
 	 .fields = group_out,
 	 .doc = "Its instance groups."},
-	OUT("observed_at", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "When that was seen."),
+	OUT("observed_at", FIELD_STR, .flags = FIELD_REQUIRED,
+	    .doc = "When that was seen."),
 	FIELD_END};
 
 static json_t *groups_of(const json_t *cluster)
@@ -99,16 +103,17 @@ static json_t *groups_of(const json_t *cluster)
 	json_array_foreach(json_at(cluster, "InstanceGroups"), i, g)
 		json_push(list,
 			  json_pack("{s:s, s:s*, s:s*, s:I, s:I}", "name",
-				    json_str_or(g, "InstanceGroupName", "?"), "instance_type",
-				    json_str_at(g, "InstanceType"), "status",
-				    json_str_at(g, "Status"), "current_count",
+				    json_str_or(g, "InstanceGroupName", "?"),
+				    "instance_type", json_str_at(g, "InstanceType"),
+				    "status", json_str_at(g, "Status"), "current_count",
 				    (json_int_t)json_int_or(g, "CurrentCount", 0),
 				    "target_count",
 				    (json_int_t)json_int_or(g, "TargetCount", 0)));
 	return list;
 }
 
-static bool run_get_hyperpod(struct call *c, const void *in, struct reply *ret, struct err *e)
+static bool run_get_hyperpod(struct call *c, const void *in, struct reply *ret,
+			     struct err *e)
 {
 	const struct of_cluster *q = in;
 	struct cluster k;
@@ -123,16 +128,17 @@ static bool run_get_hyperpod(struct call *c, const void *in, struct reply *ret, 
 		      json_packf(c->arena, "{s:s}", "ClusterName", name),
 		      call_read_deadline(c), c->arena, &out, e))
 		return false;
-	reply_tree(
-		c, ret,
-		json_packf(c->arena, "{s:s, s:s, s:s*, s:s, s:s*, s:s*, s:s*, s:o, s:s}",
-			   "cluster", k.name, "hyperpod_name", name, "arn",
-			   json_str_at(out, "ClusterArn"), "status",
-			   json_str_or(out, "ClusterStatus", "unknown"), "failure",
-			   json_str_at(out, "FailureMessage"), "node_recovery",
-			   json_str_at(out, "NodeRecovery"), "node_provisioning_mode",
-			   json_str_at(out, "NodeProvisioningMode"), "groups", groups_of(out),
-			   "observed_at", time_rfc3339(c->clock->wall_ms(c->clock), at)));
+	reply_tree(c, ret,
+		   json_packf(c->arena,
+			      "{s:s, s:s, s:s*, s:s, s:s*, s:s*, s:s*, s:o, s:s}",
+			      "cluster", k.name, "hyperpod_name", name, "arn",
+			      json_str_at(out, "ClusterArn"), "status",
+			      json_str_or(out, "ClusterStatus", "unknown"), "failure",
+			      json_str_at(out, "FailureMessage"), "node_recovery",
+			      json_str_at(out, "NodeRecovery"), "node_provisioning_mode",
+			      json_str_at(out, "NodeProvisioningMode"), "groups",
+			      groups_of(out), "observed_at",
+			      time_rfc3339(c->clock->wall_ms(c->clock), at)));
 	return true;
 }
 

@@ -14,9 +14,10 @@ const char *quota_name(struct arena *a, const char *instance_type,
 {
 	if (streq(capacity_type, "training_plan"))
 		return NULL;
-	return arena_printf(a, streq(capacity_type, "spot")
-				       ? "%s for cluster spot instance usage"
-				       : "%s for cluster usage",
+	return arena_printf(a,
+			    streq(capacity_type, "spot")
+				    ? "%s for cluster spot instance usage"
+				    : "%s for cluster usage",
 			    instance_type);
 }
 
@@ -49,8 +50,8 @@ static const char *zones_that_offer(struct step_ctx *c, const json_t *offerings)
 void offering_plan(struct step_ctx *c, struct exchange *x)
 {
 	const json_t *offerings = json_at(saw(c, "offerings"), "InstanceTypeOfferings");
-	const json_t *zone =
-		zone_find(json_at(saw(c, "zones"), "AvailabilityZones"), step_input(c, "zone"));
+	const json_t *zone = zone_find(json_at(saw(c, "zones"), "AvailabilityZones"),
+				       step_input(c, "zone"));
 	const char *type = step_input(c, "instance_type");
 	struct err *e;
 
@@ -67,11 +68,13 @@ void offering_plan(struct step_ctx *c, struct exchange *x)
 	step_save_str(c, "zone_id", json_str_at(zone, "ZoneId"));
 	if (json_array_size(offerings) == 0) {
 		/* Everywhere empty: a new type that EC2 does not list, perhaps. */
-		step_event(c, "warning",
-			   json_pack("{s:o}", "text",
-				     json_sprintf("EC2 lists %s in no zone of %s: whether it is "
-						  "offered could not be checked",
-						  ec2_type(type), c->where->region)));
+		step_event(
+			c, "warning",
+			json_pack("{s:o}", "text",
+				  json_sprintf(
+					  "EC2 lists %s in no zone of %s: whether it is "
+					  "offered could not be checked",
+					  ec2_type(type), c->where->region)));
 		return;
 	}
 	if (!json_find(offerings, "Location", json_str_at(zone, "ZoneId"))) {
@@ -117,23 +120,26 @@ void quota_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	quota = json_find(json_at(saw(c, "quotas"), "Quotas"), "QuotaName", name);
 	if (!quota)
-		quota = json_find(json_at(saw(c, "defaults"), "Quotas"), "QuotaName", name);
+		quota = json_find(json_at(saw(c, "defaults"), "Quotas"), "QuotaName",
+				  name);
 	if (!quota) {
-		step_event(c, "warning",
-			   json_pack("{s:o}", "text",
-				     json_sprintf("the quota \"%s\" could not be read%s%s", name,
-						  saw_code(c, "quotas")[0] ? ": " : "",
-						  saw_code(c, "quotas"))));
+		step_event(
+			c, "warning",
+			json_pack("{s:o}", "text",
+				  json_sprintf("the quota \"%s\" could not be read%s%s",
+					       name, saw_code(c, "quotas")[0] ? ": " : "",
+					       saw_code(c, "quotas"))));
 		return;
 	}
 	limit = json_num_or(quota, "Value", 0);
 	if (limit < (double)count) {
-		e = step_fail(c, ERR_QUOTA, "the quota \"%s\" is %.0f, %lld are needed", name,
-			      limit, (long long)count);
+		e = step_fail(c, ERR_QUOTA, "the quota \"%s\" is %.0f, %lld are needed",
+			      name, limit, (long long)count);
 		err_field(e, "/count", arena_printf(c->arena, "%lld", (long long)count),
 			  arena_printf(c->arena, "at most %.0f", limit));
-		err_fix(e, "Ask for an increase of %s in Service Quotas (service sagemaker, "
-			   "region %s), then retry.",
+		err_fix(e,
+			"Ask for an increase of %s in Service Quotas (service sagemaker, "
+			"region %s), then retry.",
 			json_str_or(quota, "QuotaCode", name), c->where->region);
 		return;
 	}
@@ -144,7 +150,8 @@ void quota_plan(struct step_ctx *c, struct exchange *x)
 	step_event(c, "quota", json_deep_copy(json_at(c->data, "quota")));
 }
 
-/* --- training plan -------------------------------------------------------------------- */
+/* --- training plan --------------------------------------------------------------------
+ */
 
 bool training_plan_observe(struct step_ctx *c, struct exchange *x)
 {
@@ -188,28 +195,35 @@ void training_plan_plan(struct step_ctx *c, struct exchange *x)
 	if (!arn)
 		return;
 	if (!plan) {
-		e = step_fail(c, ERR_CLOUD_NOT_FOUND, "there is no training plan %s", arn);
-		err_field(e, "/training_plan_arn", arn, "the ARN of an active training plan");
+		e = step_fail(c, ERR_CLOUD_NOT_FOUND, "there is no training plan %s",
+			      arn);
+		err_field(e, "/training_plan_arn", arn,
+			  "the ARN of an active training plan");
 		return;
 	}
 	if (!streq(status, "Active") && !streq(status, "Scheduled")) {
 		e = step_fail(c, ERR_NOT_OFFERED, "the training plan is %s", status);
-		err_field(e, "/training_plan_arn", arn, "a plan that is Active or Scheduled");
+		err_field(e, "/training_plan_arn", arn,
+			  "a plan that is Active or Scheduled");
 		return;
 	}
 	capacity = capacity_in(plan, zone_id);
 	if (!capacity) {
-		e = step_fail(c, ERR_NOT_OFFERED,
-			      "the training plan's capacity is in %s, the zone asked for is %s",
-			      json_str_or(plan, "ReservedCapacitySummaries.0.AvailabilityZoneId",
-					  json_str_or(plan,
-						      "ReservedCapacitySummaries.0.AvailabilityZone",
-						      "another zone")),
-			      zone_id);
+		e = step_fail(
+			c, ERR_NOT_OFFERED,
+			"the training plan's capacity is in %s, the zone asked for is %s",
+			json_str_or(
+				plan, "ReservedCapacitySummaries.0.AvailabilityZoneId",
+				json_str_or(
+					plan,
+					"ReservedCapacitySummaries.0.AvailabilityZone",
+					"another zone")),
+			zone_id);
 		err_field(e, "/zone", step_input(c, "zone"), "the zone of the plan");
 		return;
 	}
-	if (!streq(json_str_or(capacity, "InstanceType", ""), step_input(c, "instance_type"))) {
+	if (!streq(json_str_or(capacity, "InstanceType", ""),
+		   step_input(c, "instance_type"))) {
 		e = step_fail(c, ERR_NOT_OFFERED, "the training plan holds %s",
 			      json_str_or(capacity, "InstanceType", "another type"));
 		err_field(e, "/instance_type", step_input(c, "instance_type"),
@@ -217,10 +231,12 @@ void training_plan_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	}
 	left = json_int_or(plan, "AvailableInstanceCount", 0);
-	if (left < json_int_or(c->input, "count", 1) && !json_at(c->data, "plan_checked")) {
+	if (left < json_int_or(c->input, "count", 1) &&
+	    !json_at(c->data, "plan_checked")) {
 		e = step_fail(c, ERR_QUOTA, "the training plan has %lld instances left",
 			      (long long)left);
-		err_field(e, "/count", NULL, arena_printf(c->arena, "at most %lld", (long long)left));
+		err_field(e, "/count", NULL,
+			  arena_printf(c->arena, "at most %lld", (long long)left));
 		return;
 	}
 	step_save(c, "plan_checked", json_true());

@@ -23,27 +23,27 @@ void quota_plan(struct step_ctx *c, struct exchange *x);
 bool training_plan_observe(struct step_ctx *c, struct exchange *x);
 void training_plan_plan(struct step_ctx *c, struct exchange *x);
 
-#define PREFLIGHT_STEPS                                                         \
-	{.name = "check_offering",                                              \
-	 .phase = "check",                                                      \
-	 .title = "Check that the zone offers the instance type",               \
-	 .effect = EFFECT_READ,                                                 \
-	 .observe = offering_observe,                                           \
-	 .seen = read_seen,                                                     \
-	 .plan = offering_plan},                                                \
-		{.name = "check_quota",                                         \
-		 .phase = "check",                                              \
-		 .title = "Check the quota",                                    \
-		 .effect = EFFECT_READ,                                         \
-		 .sees_errors = true,                                           \
-		 .observe = quota_observe,                                      \
-		 .seen = read_seen,                                             \
-		 .plan = quota_plan},                                           \
-	{                                                                       \
-		.name = "check_training_plan", .phase = "check",                \
-		.title = "Check the training plan", .effect = EFFECT_READ,      \
-		.observe = training_plan_observe, .seen = read_seen,            \
-		.plan = training_plan_plan                                      \
+#define PREFLIGHT_STEPS                                                                  \
+	{.name = "check_offering",                                                       \
+	 .phase = "check",                                                               \
+	 .title = "Check that the zone offers the instance type",                        \
+	 .effect = EFFECT_READ,                                                          \
+	 .observe = offering_observe,                                                    \
+	 .seen = read_seen,                                                              \
+	 .plan = offering_plan},                                                         \
+		{.name = "check_quota",                                                  \
+		 .phase = "check",                                                       \
+		 .title = "Check the quota",                                             \
+		 .effect = EFFECT_READ,                                                  \
+		 .sees_errors = true,                                                    \
+		 .observe = quota_observe,                                               \
+		 .seen = read_seen,                                                      \
+		 .plan = quota_plan},                                                    \
+	{                                                                                \
+		.name = "check_training_plan", .phase = "check",                         \
+		.title = "Check the training plan", .effect = EFFECT_READ,               \
+		.observe = training_plan_observe, .seen = read_seen,                     \
+		.plan = training_plan_plan                                               \
 	}
 
 #endif

@@ -54,10 +54,11 @@ bool hyperpod_role_trouble(struct step_ctx *c, const struct answer *a, const jso
 			   "the role %s is new and cannot be assumed yet", name);
 		return true;
 	}
-	e = step_fail_answer(c, a, "the role %s cannot be assumed although it trusts %s", name,
-			     wanted);
+	e = step_fail_answer(c, a, "the role %s cannot be assumed although it trusts %s",
+			     name, wanted);
 	e->code = ERR_ROLE_NOT_READY;
 	e->retry = RETRY_HUMAN;
-	err_fix(e, "Look for a service control policy or permissions boundary that denies it.");
+	err_fix(e,
+		"Look for a service control policy or permissions boundary that denies it.");
 	return true;
 }

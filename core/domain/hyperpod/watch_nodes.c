@@ -18,8 +18,8 @@ static const int LOG_TAIL_LINES = 20;
 
 static const json_t *group(const struct step_ctx *c)
 {
-	return json_find(json_at(saw(c, "hyperpod"), "InstanceGroups"), "InstanceGroupName",
-			 step_input(c, "group_name"));
+	return json_find(json_at(saw(c, "hyperpod"), "InstanceGroups"),
+			 "InstanceGroupName", step_input(c, "group_name"));
 }
 
 static int64_t current(const struct step_ctx *c)
@@ -49,9 +49,10 @@ static const char *event_text(const struct step_ctx *c)
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		const char *text = json_str_at(
-			detail, arena_printf(c->arena,
-					     "EventDetails.EventMetadata.%s.FailureMessage",
-					     places[i]));
+			detail,
+			arena_printf(c->arena,
+				     "EventDetails.EventMetadata.%s.FailureMessage",
+				     places[i]));
 		if (text && text[0])
 			return text;
 	}
@@ -60,7 +61,8 @@ static const char *event_text(const struct step_ctx *c)
 
 static bool is_script_failure(const char *text)
 {
-	return strcasestr(text, "lifecycle script") || strcasestr(text, "lifecycle config");
+	return strcasestr(text, "lifecycle script") ||
+	       strcasestr(text, "lifecycle config");
 }
 
 static bool is_capacity_failure(const char *text)
@@ -90,11 +92,11 @@ static bool read_script_log(struct step_ctx *c, struct exchange *x)
 					     step_input(c, "group_name")))))
 		return true;
 	stream = json_str_at(saw(c, "streams"), "logStreams.0.logStreamName");
-	return stream && read_aws(c, x, "log", AWS_LOGS_GetLogEvents,
-				  json_packf(c->arena, "{s:s, s:s, s:b, s:i}",
-					     "logGroupName", log_group(c), "logStreamName",
-					     stream, "startFromHead", 0, "limit",
-					     LOG_TAIL_LINES));
+	return stream &&
+	       read_aws(c, x, "log", AWS_LOGS_GetLogEvents,
+			json_packf(c->arena, "{s:s, s:s, s:b, s:i}", "logGroupName",
+				   log_group(c), "logStreamName", stream, "startFromHead",
+				   0, "limit", LOG_TAIL_LINES));
 }
 
 bool watch_nodes_observe(struct step_ctx *c, struct exchange *x)
@@ -116,10 +118,9 @@ bool watch_nodes_observe(struct step_ctx *c, struct exchange *x)
 				"MaxResults", 20)))
 		return true;
 	event_id = json_str_at(newest(c), "EventId");
-	if (event_id &&
-	    read_aws(c, x, "event", AWS_SAGEMAKER_DescribeClusterEvent,
-		     json_packf(c->arena, "{s:s, s:s}", "EventId", event_id, "ClusterName",
-				hyperpod_name(c))))
+	if (event_id && read_aws(c, x, "event", AWS_SAGEMAKER_DescribeClusterEvent,
+				 json_packf(c->arena, "{s:s, s:s}", "EventId", event_id,
+					    "ClusterName", hyperpod_name(c))))
 		return true;
 	if (is_script_failure(event_text(c)) ||
 	    is_script_failure(json_str_or(saw(c, "hyperpod"), "FailureMessage", "")))
@@ -127,7 +128,8 @@ bool watch_nodes_observe(struct step_ctx *c, struct exchange *x)
 	return false;
 }
 
-/* --- what it comes to ---------------------------------------------------------------- */
+/* --- what it comes to ----------------------------------------------------------------
+ */
 
 static int64_t ready_nodes(const struct step_ctx *c)
 {
@@ -163,33 +165,39 @@ static void script_failed(struct step_ctx *c, const char *text)
 
 	err_because(e, "sagemaker:cluster-event", "", text, NULL);
 	if (json_array_size(lines) == 0) {
-		err_fix(e, "No log of the script exists in %s: the node failed before it could "
-			   "write one. Check the script's download and the way to S3.",
+		err_fix(e,
+			"No log of the script exists in %s: the node failed before it could "
+			"write one. Check the script's download and the way to S3.",
 			log_group(c));
 		return;
 	}
 	buf_init(&tail, c->arena, 8192);
 	json_array_foreach(lines, i, line)
 		buf_printf(&tail, "%s\n", json_str_or(line, "message", ""));
-	step_event(c, "lifecycle_log",
-		   json_pack("{s:s, s:s}", "group", log_group(c), "tail", buf_cstr(&tail)));
+	step_event(
+		c, "lifecycle_log",
+		json_pack("{s:s, s:s}", "group", log_group(c), "tail", buf_cstr(&tail)));
 	line = json_array_get(lines, json_array_size(lines) - 1);
-	err_because(e, "lifecycle-script log", "", json_str_or(line, "message", ""), NULL);
-	err_fix(e, "The last lines are in the operation's events (lifecycle_log); the whole log "
-		   "is in %s. Mend the script, then retry.",
+	err_because(e, "lifecycle-script log", "", json_str_or(line, "message", ""),
+		    NULL);
+	err_fix(e,
+		"The last lines are in the operation's events (lifecycle_log); the whole log "
+		"is in %s. Mend the script, then retry.",
 		log_group(c));
 }
 
 static void no_capacity(struct step_ctx *c, const char *text)
 {
-	struct err *e = step_fail(c, ERR_NO_CAPACITY,
-				  "%lld of %lld nodes: AWS has no capacity for %s in this zone",
-				  (long long)current(c), (long long)target(c),
-				  step_input(c, "instance_type"));
+	struct err *e =
+		step_fail(c, ERR_NO_CAPACITY,
+			  "%lld of %lld nodes: AWS has no capacity for %s in this zone",
+			  (long long)current(c), (long long)target(c),
+			  step_input(c, "instance_type"));
 
 	err_because(e, "sagemaker:cluster-event", "", text, NULL);
-	err_fix(e, "Try another zone, spot or a training plan; AWS goes on trying, and a retry "
-		   "of this operation goes on waiting.");
+	err_fix(e,
+		"Try another zone, spot or a training plan; AWS goes on trying, and a retry "
+		"of this operation goes on waiting.");
 }
 
 static void cluster_failed(struct step_ctx *c, const char *status, const char *text)
@@ -205,11 +213,13 @@ static void cluster_failed(struct step_ctx *c, const char *status, const char *t
 		      hyperpod_name(c), status, message[0] ? message : "no reason given");
 	err_because(e, "sagemaker:DescribeCluster", status, message, NULL);
 	if (strcasestr(message, "EFA health check"))
-		err_fix(e, "The security group must allow all traffic to and from itself, "
-			   "ingress and egress.");
+		err_fix(e,
+			"The security group must allow all traffic to and from itself, "
+			"ingress and egress.");
 	else
-		err_fix(e, "Remove the cause, then retry: the failed cluster is deleted and "
-			   "made again; EKS and storage stay.");
+		err_fix(e,
+			"Remove the cause, then retry: the failed cluster is deleted and "
+			"made again; EKS and storage stay.");
 }
 
 static void finish(struct step_ctx *c)
@@ -218,15 +228,15 @@ static void finish(struct step_ctx *c)
 
 	step_catalog(c, "cluster", c->target, NULL,
 		     json_pack("{s:s, s:s, s:s, s:O, s:O}", "status", "in_service",
-			       "hyperpod_name", hyperpod_name(c), "hyperpod_arn", arn, "eks",
-			       json_at(c->data, "eks"), "compute_subnet",
+			       "hyperpod_name", hyperpod_name(c), "hyperpod_arn", arn,
+			       "eks", json_at(c->data, "eks"), "compute_subnet",
 			       json_at(c->data, "subnet")));
 	step_catalog(c, "instance_group", step_input(c, "group_name"), NULL,
 		     json_deep_copy(group(c)));
-	step_done(c, json_pack("{s:s, s:s, s:s, s:s, s:I, s:s, s:s}", "cluster", c->target,
-			       "hyperpod_name", hyperpod_name(c), "hyperpod_arn", arn,
-			       "group", step_input(c, "group_name"), "nodes",
-			       (json_int_t)target(c), "zone",
+	step_done(c, json_pack("{s:s, s:s, s:s, s:s, s:I, s:s, s:s}", "cluster",
+			       c->target, "hyperpod_name", hyperpod_name(c),
+			       "hyperpod_arn", arn, "group", step_input(c, "group_name"),
+			       "nodes", (json_int_t)target(c), "zone",
 			       json_str_or(c->data, "subnet.zone", ""), "subnet_id",
 			       json_str_or(c->data, "subnet.id", "")));
 }
@@ -260,9 +270,9 @@ void watch_nodes_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	}
 	if (current(c) != target(c) || !streq(status, "InService")) {
-		step_wait(c, 30, "%lld of %lld nodes of %s (%s)%s%s", (long long)current(c),
-			  (long long)target(c), hyperpod_name(c), status,
-			  text[0] ? "; newest event: " : "", text);
+		step_wait(c, 30, "%lld of %lld nodes of %s (%s)%s%s",
+			  (long long)current(c), (long long)target(c), hyperpod_name(c),
+			  status, text[0] ? "; newest event: " : "", text);
 		return;
 	}
 	ready = ready_nodes(c);

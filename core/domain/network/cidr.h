@@ -16,14 +16,13 @@
 
 struct cidr {
 	uint32_t base; /* host order; the host bits are zero */
-	int bits; /* 0..32 */
+	int bits;      /* 0..32 */
 };
 
 enum { CIDR_TEXT = 20 };
 
 /* "10.0.0.0/16", strictly: no host bits, no leading zeros. */
-bool cidr_parse(const char *text, struct cidr *ret)
-	__attribute__((warn_unused_result));
+bool cidr_parse(const char *text, struct cidr *ret) __attribute__((warn_unused_result));
 const char *cidr_text(struct cidr c, char buf[static CIDR_TEXT]);
 const char *cidr_dup(struct arena *a, struct cidr c);
 bool cidr_overlaps(struct cidr a, struct cidr b);

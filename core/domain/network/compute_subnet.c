@@ -51,7 +51,8 @@ static bool serves_zone(const json_t *table, const json_t *subnets, const char *
 		const json_t *subnet = json_find(subnets, "SubnetId",
 						 json_str_or(assoc, "SubnetId", "-"));
 
-		if (subnet && streq(json_str_or(subnet, "AvailabilityZoneId", ""), zone_id))
+		if (subnet &&
+		    streq(json_str_or(subnet, "AvailabilityZoneId", ""), zone_id))
 			return true;
 	}
 	return false;
@@ -82,8 +83,8 @@ static const json_t *tagged_subnet(const json_t *subnets, const char *zone_id)
 	json_t *subnet;
 
 	json_array_foreach(subnets, i, subnet) {
-		const json_t *tag = json_find(json_at(subnet, "Tags"), "Key",
-					      COMPUTE_SUBNET_TAG);
+		const json_t *tag =
+			json_find(json_at(subnet, "Tags"), "Key", COMPUTE_SUBNET_TAG);
 
 		if (streq(json_str_or(tag, "Value", ""), zone_id))
 			return subnet;
@@ -123,7 +124,8 @@ static bool choose_cidr(struct step_ctx *c, const json_t *vpcs, const json_t *su
 		}
 	vpc_blocks(vpcs, &all);
 	for (i = 0; i < sizeof(pools) / sizeof(pools[0]); i++)
-		if (cidr_parse(pools[i], &block) && cidr_first_free(block, 16, &all, &got)) {
+		if (cidr_parse(pools[i], &block) &&
+		    cidr_first_free(block, 16, &all, &got)) {
 			step_save_str(c, "subnet.block", cidr_dup(c->arena, got));
 			got.bits = COMPUTE_SUBNET_BITS;
 			step_save_str(c, "subnet.cidr", cidr_dup(c->arena, got));
@@ -146,8 +148,9 @@ static void given_subnet(struct step_ctx *c, const json_t *subnets)
 	struct err *e;
 
 	if (!subnet) {
-		e = step_fail(c, ERR_INVALID_INPUT, "%s is not a subnet of the cluster's VPC %s",
-			      id, vpc_id(c));
+		e = step_fail(c, ERR_INVALID_INPUT,
+			      "%s is not a subnet of the cluster's VPC %s", id,
+			      vpc_id(c));
 		err_field(e, "/subnet_id", id, "a private subnet of that VPC");
 		return;
 	}
@@ -175,7 +178,8 @@ void subnet_find_plan(struct step_ctx *c, struct exchange *x)
 	if (!zone) {
 		e = step_fail(c, ERR_INVALID_INPUT, "%s is not a zone of %s",
 			      wanted ? wanted : "(none)", c->where->region);
-		err_field(e, "/zone", wanted, "a name or id from list_availability_zones");
+		err_field(e, "/zone", wanted,
+			  "a name or id from list_availability_zones");
 		return;
 	}
 	if (!subnets) {
@@ -189,14 +193,16 @@ void subnet_find_plan(struct step_ctx *c, struct exchange *x)
 	if (!table) {
 		e = step_fail(c, ERR_STATE_CONFLICT,
 			      "no route table of %s leads to a NAT gateway", vpc_id(c));
-		err_fix(e, "Nodes in private subnets reach AWS through NAT: add a NAT gateway "
-			   "and a route 0.0.0.0/0 to it, or give subnet_id.");
+		err_fix(e,
+			"Nodes in private subnets reach AWS through NAT: add a NAT gateway "
+			"and a route 0.0.0.0/0 to it, or give subnet_id.");
 		return;
 	}
 	if (found)
 		save_subnet(c, found);
 	else if (!choose_cidr(c, vpcs, subnets)) {
-		e = step_fail(c, ERR_QUOTA, "%s has no free /20 and no free block can be added",
+		e = step_fail(c, ERR_QUOTA,
+			      "%s has no free /20 and no free block can be added",
 			      vpc_id(c));
 		err_fix(e, "Give subnet_id, or free addresses in the VPC.");
 		return;
@@ -243,8 +249,9 @@ void subnet_extend_absorb(struct step_ctx *c, const struct answer *a)
 		step_fail_answer(c, a, "the VPC %s takes no further block", vpc_id(c));
 		return;
 	}
-	step_own(c, "ec2:vpc-cidr", json_str_or(a->out, "CidrBlockAssociation.AssociationId",
-						json_str_at(c->data, "subnet.block")),
+	step_own(c, "ec2:vpc-cidr",
+		 json_str_or(a->out, "CidrBlockAssociation.AssociationId",
+			     json_str_at(c->data, "subnet.block")),
 		 NULL, "made");
 	step_wait(c, 3, "the block to join %s", vpc_id(c));
 }
@@ -258,9 +265,10 @@ bool subnet_create_observe(struct step_ctx *c, struct exchange *x)
 	if (json_at(c->data, "subnet.id"))
 		return false;
 	in = filter(c, "vpc-id", vpc_id(c));
-	json_push(json_at(in, "Filters"),
-		  json_pack("{s:s, s:[s]}", "Name", "cidr-block", "Values",
-			    step_get(c, "subnet.cidr") ? step_get(c, "subnet.cidr") : ""));
+	json_push(
+		json_at(in, "Filters"),
+		json_pack("{s:s, s:[s]}", "Name", "cidr-block", "Values",
+			  step_get(c, "subnet.cidr") ? step_get(c, "subnet.cidr") : ""));
 	return read_all(c, x, "subnets", AWS_EC2_DescribeSubnets, in);
 }
 
@@ -341,18 +349,19 @@ void subnet_route_plan(struct step_ctx *c, struct exchange *x)
 	if (table && leads_to_nat(table))
 		return;
 	if (table) {
-		struct err *e = step_fail(c, ERR_STATE_CONFLICT,
-					  "the compute subnet %s uses the route table %s, "
-					  "which leads to no NAT gateway",
-					  step_get(c, "subnet.id"),
-					  json_str_or(table, "RouteTableId", ""));
-		err_fix(e, "Associate the subnet with %s, or add a NAT route to its table.",
+		struct err *e = step_fail(
+			c, ERR_STATE_CONFLICT,
+			"the compute subnet %s uses the route table %s, "
+			"which leads to no NAT gateway",
+			step_get(c, "subnet.id"), json_str_or(table, "RouteTableId", ""));
+		err_fix(e,
+			"Associate the subnet with %s, or add a NAT route to its table.",
 			wanted);
 		return;
 	}
 	exchange_aws(x, AWS_EC2_AssociateRouteTable,
-		     json_packf(c->arena, "{s:s, s:s}", "SubnetId", step_get(c, "subnet.id"),
-				"RouteTableId", wanted));
+		     json_packf(c->arena, "{s:s, s:s}", "SubnetId",
+				step_get(c, "subnet.id"), "RouteTableId", wanted));
 	x->what = arena_printf(c->arena, "Route the subnet %s through NAT",
 			       step_get(c, "subnet.id"));
 }
@@ -394,7 +403,8 @@ bool subnet_room_observe(struct step_ctx *c, struct exchange *x)
 	const char *plain = type && str_starts(type, "ml.") ? type + 3 : type;
 
 	return read_aws(c, x, "type", AWS_EC2_DescribeInstanceTypes,
-			json_packf(c->arena, "{s:[s]}", "InstanceTypes", plain ? plain : "")) ||
+			json_packf(c->arena, "{s:[s]}", "InstanceTypes",
+				   plain ? plain : "")) ||
 	       (json_at(c->data, "subnet.id") &&
 		read_aws(c, x, "subnet", AWS_EC2_DescribeSubnets,
 			 json_packf(c->arena, "{s:[s]}", "SubnetIds",
@@ -415,15 +425,18 @@ void subnet_room_plan(struct step_ctx *c, struct exchange *x)
 	if (json_at(c->data, "addresses"))
 		return;
 	if (left < need) {
-		struct err *e = step_fail(c, ERR_QUOTA,
-					  "the subnet %s has %lld free addresses, %lld are needed",
-					  step_get(c, "subnet.id"), (long long)left,
-					  (long long)need);
-		err_field(e, "/count", arena_printf(c->arena, "%lld",
-						    (long long)json_int_or(c->input, "count", 1)),
-			  arena_printf(c->arena, "at most %lld nodes of %lld addresses each",
+		struct err *e = step_fail(
+			c, ERR_QUOTA,
+			"the subnet %s has %lld free addresses, %lld are needed",
+			step_get(c, "subnet.id"), (long long)left, (long long)need);
+		err_field(e, "/count",
+			  arena_printf(c->arena, "%lld",
+				       (long long)json_int_or(c->input, "count", 1)),
+			  arena_printf(c->arena,
+				       "at most %lld nodes of %lld addresses each",
 				       (long long)(left / each), (long long)each));
-		err_fix(e, "Ask for fewer nodes, interface mode efa-only, or another zone.");
+		err_fix(e,
+			"Ask for fewer nodes, interface mode efa-only, or another zone.");
 		return;
 	}
 	step_save(c, "addresses",

@@ -39,44 +39,44 @@ void subnet_room_plan(struct step_ctx *c, struct exchange *x);
  * type: one member of DescribeInstanceTypes' list. */
 int64_t node_addresses(const json_t *type, const char *interface_mode);
 
-#define COMPUTE_SUBNET_STEPS                                                    \
-	{.name = "find_subnet",                                                 \
-	 .phase = "network",                                                    \
-	 .title = "Find or choose the compute subnet of the zone",              \
-	 .effect = EFFECT_READ,                                                 \
-	 .observe = subnet_find_observe,                                        \
-	 .seen = read_seen,                                                     \
-	 .plan = subnet_find_plan},                                             \
-		{.name = "extend_vpc",                                          \
-		 .phase = "network",                                            \
-		 .title = "Add an address block to the VPC",                    \
-		 .effect = EFFECT_CONVERGENT,                                   \
-		 .observe = subnet_extend_observe,                              \
-		 .seen = read_seen,                                             \
-		 .plan = subnet_extend_plan,                                    \
-		 .absorb = subnet_extend_absorb},                               \
-		{.name = "create_subnet",                                       \
-		 .phase = "network",                                            \
-		 .title = "Create the compute subnet",                          \
-		 .effect = EFFECT_NAMED,                                        \
-		 .observe = subnet_create_observe,                              \
-		 .seen = read_seen,                                             \
-		 .plan = subnet_create_plan,                                    \
-		 .absorb = subnet_create_absorb,                                \
-		 .retry_step = "find_subnet"},                                  \
-		{.name = "route_subnet",                                        \
-		 .phase = "network",                                            \
-		 .title = "Route the compute subnet through NAT",               \
-		 .effect = EFFECT_CONVERGENT,                                   \
-		 .observe = subnet_route_observe,                               \
-		 .seen = read_seen,                                             \
-		 .plan = subnet_route_plan,                                     \
-		 .absorb = subnet_route_absorb},                                \
-	{                                                                       \
-		.name = "check_addresses", .phase = "network",                  \
-		.title = "Check that the subnet has room for the nodes",        \
-		.effect = EFFECT_READ, .observe = subnet_room_observe,          \
-		.seen = read_seen, .plan = subnet_room_plan                     \
+#define COMPUTE_SUBNET_STEPS                                                             \
+	{.name = "find_subnet",                                                          \
+	 .phase = "network",                                                             \
+	 .title = "Find or choose the compute subnet of the zone",                       \
+	 .effect = EFFECT_READ,                                                          \
+	 .observe = subnet_find_observe,                                                 \
+	 .seen = read_seen,                                                              \
+	 .plan = subnet_find_plan},                                                      \
+		{.name = "extend_vpc",                                                   \
+		 .phase = "network",                                                     \
+		 .title = "Add an address block to the VPC",                             \
+		 .effect = EFFECT_CONVERGENT,                                            \
+		 .observe = subnet_extend_observe,                                       \
+		 .seen = read_seen,                                                      \
+		 .plan = subnet_extend_plan,                                             \
+		 .absorb = subnet_extend_absorb},                                        \
+		{.name = "create_subnet",                                                \
+		 .phase = "network",                                                     \
+		 .title = "Create the compute subnet",                                   \
+		 .effect = EFFECT_NAMED,                                                 \
+		 .observe = subnet_create_observe,                                       \
+		 .seen = read_seen,                                                      \
+		 .plan = subnet_create_plan,                                             \
+		 .absorb = subnet_create_absorb,                                         \
+		 .retry_step = "find_subnet"},                                           \
+		{.name = "route_subnet",                                                 \
+		 .phase = "network",                                                     \
+		 .title = "Route the compute subnet through NAT",                        \
+		 .effect = EFFECT_CONVERGENT,                                            \
+		 .observe = subnet_route_observe,                                        \
+		 .seen = read_seen,                                                      \
+		 .plan = subnet_route_plan,                                              \
+		 .absorb = subnet_route_absorb},                                         \
+	{                                                                                \
+		.name = "check_addresses", .phase = "network",                           \
+		.title = "Check that the subnet has room for the nodes",                 \
+		.effect = EFFECT_READ, .observe = subnet_room_observe,                   \
+		.seen = read_seen, .plan = subnet_room_plan                              \
 	}
 
 #endif

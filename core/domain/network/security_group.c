@@ -48,11 +48,12 @@ static void plan_rule(struct step_ctx *c, struct exchange *x, const char *list,
 	if (has_self_rule(json_at(group, list), id))
 		return;
 	exchange_aws(x, op,
-		     json_packf(c->arena, "{s:s, s:[{s:s, s:[{s:s, s:s}]}]}", "GroupId", id,
-				"IpPermissions", "IpProtocol", "-1", "UserIdGroupPairs",
-				"GroupId", id, "Description",
+		     json_packf(c->arena, "{s:s, s:[{s:s, s:[{s:s, s:s}]}]}", "GroupId",
+				id, "IpPermissions", "IpProtocol", "-1",
+				"UserIdGroupPairs", "GroupId", id, "Description",
 				"All traffic within the group (EFA)"));
-	x->what = arena_printf(c->arena, "Let %s %s itself (EFA needs it)", id, direction);
+	x->what =
+		arena_printf(c->arena, "Let %s %s itself (EFA needs it)", id, direction);
 }
 
 void security_group_ingress_plan(struct step_ctx *c, struct exchange *x)
@@ -70,7 +71,8 @@ void security_group_egress_plan(struct step_ctx *c, struct exchange *x)
 void security_group_absorb(struct step_ctx *c, const struct answer *a)
 {
 	if (!a->ok && !answer_is(a, "InvalidPermission.Duplicate"))
-		step_fail_answer(c, a, "the security group %s refused a rule", group_id(c));
+		step_fail_answer(c, a, "the security group %s refused a rule",
+				 group_id(c));
 	else
 		step_advance(c);
 }

@@ -17,21 +17,20 @@ void security_group_ingress_plan(struct step_ctx *c, struct exchange *x);
 void security_group_egress_plan(struct step_ctx *c, struct exchange *x);
 void security_group_absorb(struct step_ctx *c, const struct answer *a);
 
-#define SECURITY_GROUP_STEPS                                                    \
-	{.name = "security_group_ingress",                                      \
-	 .phase = "network",                                                    \
-	 .title = "Let nodes receive from each other",                          \
-	 .effect = EFFECT_CONVERGENT,                                           \
-	 .observe = security_group_observe,                                     \
-	 .seen = read_seen,                                                     \
-	 .plan = security_group_ingress_plan,                                   \
-	 .absorb = security_group_absorb},                                      \
-	{                                                                       \
-		.name = "security_group_egress", .phase = "network",            \
-		.title = "Let nodes send to each other",                        \
-		.effect = EFFECT_CONVERGENT, .observe = security_group_observe, \
-		.seen = read_seen, .plan = security_group_egress_plan,          \
-		.absorb = security_group_absorb                                 \
+#define SECURITY_GROUP_STEPS                                                             \
+	{.name = "security_group_ingress",                                               \
+	 .phase = "network",                                                             \
+	 .title = "Let nodes receive from each other",                                   \
+	 .effect = EFFECT_CONVERGENT,                                                    \
+	 .observe = security_group_observe,                                              \
+	 .seen = read_seen,                                                              \
+	 .plan = security_group_ingress_plan,                                            \
+	 .absorb = security_group_absorb},                                               \
+	{                                                                                \
+		.name = "security_group_egress", .phase = "network",                     \
+		.title = "Let nodes send to each other", .effect = EFFECT_CONVERGENT,    \
+		.observe = security_group_observe, .seen = read_seen,                    \
+		.plan = security_group_egress_plan, .absorb = security_group_absorb      \
 	}
 
 #endif

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "core/domain/cluster/zones.h"
-#include "core/domain/offer/cached.h"
 #include "core/domain/hyperpod/preflight.h"
+#include "core/domain/offer/cached.h"
 #include "core/domain/page.h"
 #include "core/json/tree.h"
 
@@ -23,7 +23,8 @@ static const struct field zones_in[] = {FIELD_END};
 
 static const struct field zone_out[] = {
 	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name in this account."),
-	OUT("id", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "The same zone in every account."),
+	OUT("id", FIELD_STR, .flags = FIELD_REQUIRED,
+	    .doc = "The same zone in every account."),
 	OUT("state", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "available, or not."),
 	OUT("control_plane", FIELD_BOOL, .flags = FIELD_REQUIRED,
 	    .doc = "EKS takes control planes there."),
@@ -48,8 +49,8 @@ static bool run_zones(struct call *c, const void *in, struct reply *ret, struct 
 	json_t *z;
 
 	(void)in;
-	if (!cached_read(c, AWS_EC2_DescribeAvailabilityZones, NULL, ZONES_AGE_S, &out, &at_ms,
-			 e))
+	if (!cached_read(c, AWS_EC2_DescribeAvailabilityZones, NULL, ZONES_AGE_S, &out,
+			 &at_ms, e))
 		return false;
 	json_array_foreach(json_at(out, "AvailabilityZones"), i, z) {
 		const char *id = json_str_or(z, "ZoneId", "");
@@ -58,13 +59,13 @@ static bool run_zones(struct call *c, const void *in, struct reply *ret, struct 
 			   "availability-zone"))
 			continue;
 		json_push(items, json_pack("{s:s, s:s, s:s, s:b}", "name",
-					   json_str_or(z, "ZoneName", ""), "id", id, "state",
-					   json_str_or(z, "State", "unknown"),
+					   json_str_or(z, "ZoneName", ""), "id", id,
+					   "state", json_str_or(z, "State", "unknown"),
 					   "control_plane", zone_takes_eks(id)));
 	}
 	reply_tree(c, ret,
-		   json_packf(c->arena, "{s:s, s:O, s:s}", "region", c->where->region, "items",
-			      items, "observed_at", time_rfc3339(at_ms, at)));
+		   json_packf(c->arena, "{s:s, s:O, s:s}", "region", c->where->region,
+			      "items", items, "observed_at", time_rfc3339(at_ms, at)));
 	return true;
 }
 
@@ -84,7 +85,8 @@ const struct capability cap_list_availability_zones = {
 	.run = run_zones,
 };
 
-/* --- list_instance_types --------------------------------------------------------------- */
+/* --- list_instance_types ---------------------------------------------------------------
+ */
 
 struct list_types {
 	const char *zone;
@@ -97,37 +99,42 @@ static const struct field types_in[] = {
 	      .doc = "Only what this zone offers, by name or id."),
 	FIELD(struct list_types, name, .max = 40, .example = "\"p5\"",
 	      .doc = "Only types whose name contains this."),
-	FIELD(struct list_types, gpu_only, .doc = "Only types with GPUs."),
-	FIELD_END};
+	FIELD(struct list_types, gpu_only, .doc = "Only types with GPUs."), FIELD_END};
 
 static const struct field type_out[] = {
-	OUT("instance_type", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "With its ml. prefix."),
+	OUT("instance_type", FIELD_STR, .flags = FIELD_REQUIRED,
+	    .doc = "With its ml. prefix."),
 	OUT("vcpus", FIELD_INT, .flags = FIELD_REQUIRED, .doc = "Virtual processors."),
 	OUT("memory_mib", FIELD_INT, .flags = FIELD_REQUIRED, .doc = "Memory."),
 	OUT("gpus", FIELD_INT, .flags = FIELD_REQUIRED, .doc = "GPUs."),
 	OUT("gpu_name", FIELD_STR, .doc = "Their make."),
 	OUT("gpu_memory_mib", FIELD_INT, .doc = "Memory of all GPUs."),
-	OUT("efa_interfaces", FIELD_INT, .flags = FIELD_REQUIRED, .doc = "EFA interfaces."),
-	OUT("zones", FIELD_STRS, .flags = FIELD_REQUIRED, .doc = "Ids of zones that offer it."),
+	OUT("efa_interfaces", FIELD_INT, .flags = FIELD_REQUIRED,
+	    .doc = "EFA interfaces."),
+	OUT("zones", FIELD_STRS, .flags = FIELD_REQUIRED,
+	    .doc = "Ids of zones that offer it."),
 	OUT("quota", FIELD_NUM, .doc = "Nodes that the on-demand quota allows."),
 	FIELD_END};
 
-static const struct field types_out[] = {ITEMS(type_out, "By name."), OBSERVED_AT, FIELD_END};
+static const struct field types_out[] = {ITEMS(type_out, "By name."), OBSERVED_AT,
+					 FIELD_END};
 
 struct offers {
 	json_t *types, *offerings, *quotas, *zones;
 };
 
-static bool read_offers(struct call *c, struct offers *ret, int64_t *ret_at_ms, struct err *e)
+static bool read_offers(struct call *c, struct offers *ret, int64_t *ret_at_ms,
+			struct err *e)
 {
 	json_t *types, *offerings, *quotas, *zones;
 	int64_t ignored;
 
-	if (!cached_read(c, AWS_EC2_DescribeInstanceTypes, NULL, TYPES_AGE_S, &types, ret_at_ms,
-			 e) ||
-	    !cached_read(c, AWS_EC2_DescribeInstanceTypeOfferings,
-			 json_packf(c->arena, "{s:s}", "LocationType", "availability-zone-id"),
-			 TYPES_AGE_S, &offerings, &ignored, e) ||
+	if (!cached_read(c, AWS_EC2_DescribeInstanceTypes, NULL, TYPES_AGE_S, &types,
+			 ret_at_ms, e) ||
+	    !cached_read(
+		    c, AWS_EC2_DescribeInstanceTypeOfferings,
+		    json_packf(c->arena, "{s:s}", "LocationType", "availability-zone-id"),
+		    TYPES_AGE_S, &offerings, &ignored, e) ||
 	    !cached_read(c, AWS_EC2_DescribeAvailabilityZones, NULL, ZONES_AGE_S, &zones,
 			 &ignored, e) ||
 	    !cached_read(c, AWS_QUOTAS_ListServiceQuotas,
@@ -137,7 +144,8 @@ static bool read_offers(struct call *c, struct offers *ret, int64_t *ret_at_ms, 
 		return false;
 	*ret = (struct offers){json_at(types, "InstanceTypes"),
 			       json_at(offerings, "InstanceTypeOfferings"),
-			       json_at(quotas, "Quotas"), json_at(zones, "AvailabilityZones")};
+			       json_at(quotas, "Quotas"),
+			       json_at(zones, "AvailabilityZones")};
 	return true;
 }
 
@@ -167,7 +175,8 @@ static bool has_zone(json_t *zones, const char *zone_id)
 /* HyperPod takes the types that have a quota for cluster usage. */
 static json_t *type_row(struct call *c, const struct offers *o, const json_t *t)
 {
-	const char *name = arena_printf(c->arena, "ml.%s", json_str_or(t, "InstanceType", ""));
+	const char *name =
+		arena_printf(c->arena, "ml.%s", json_str_or(t, "InstanceType", ""));
 	const json_t *quota = json_find(o->quotas, "QuotaName",
 					quota_name(c->arena, name, "on_demand"));
 	json_t *row;
@@ -179,14 +188,15 @@ static json_t *type_row(struct call *c, const struct offers *o, const json_t *t)
 		return NULL;
 	json_array_foreach(json_at(t, "GpuInfo.Gpus"), i, g)
 		gpus += json_int_or(g, "Count", 0);
-	row = json_pack("{s:s, s:I, s:I, s:I, s:s*, s:I, s:o, s:f}", "instance_type", name,
-			"vcpus", (json_int_t)json_int_or(t, "VCpuInfo.DefaultVCpus", 0),
-			"memory_mib", (json_int_t)json_int_or(t, "MemoryInfo.SizeInMiB", 0),
-			"gpus", (json_int_t)gpus, "gpu_name",
-			json_str_at(t, "GpuInfo.Gpus.0.Name"), "efa_interfaces",
-			(json_int_t)json_int_or(t, "NetworkInfo.EfaInfo.MaximumEfaInterfaces", 0),
-			"zones", zones_of(o, json_str_or(t, "InstanceType", "")), "quota",
-			json_num_or(quota, "Value", 0));
+	row = json_pack(
+		"{s:s, s:I, s:I, s:I, s:s*, s:I, s:o, s:f}", "instance_type", name,
+		"vcpus", (json_int_t)json_int_or(t, "VCpuInfo.DefaultVCpus", 0),
+		"memory_mib", (json_int_t)json_int_or(t, "MemoryInfo.SizeInMiB", 0),
+		"gpus", (json_int_t)gpus, "gpu_name",
+		json_str_at(t, "GpuInfo.Gpus.0.Name"), "efa_interfaces",
+		(json_int_t)json_int_or(t, "NetworkInfo.EfaInfo.MaximumEfaInterfaces", 0),
+		"zones", zones_of(o, json_str_or(t, "InstanceType", "")), "quota",
+		json_num_or(quota, "Value", 0));
 	if (gpus)
 		json_put_int(row, "gpu_memory_mib",
 			     json_int_or(t, "GpuInfo.TotalGpuMemoryInMiB", 0));
@@ -202,7 +212,8 @@ static int by_name(const void *a, const void *b)
 static json_t *sorted(struct call *c, json_t *list)
 {
 	size_t n = json_array_size(list), i;
-	json_t **v = arena_array(c->arena, json_t *, n), *row, *out = json_new_list(c->arena);
+	json_t **v = arena_array(c->arena, json_t *, n), *row,
+	       *out = json_new_list(c->arena);
 
 	json_array_foreach(list, i, row)
 		v[i] = row;
@@ -235,7 +246,8 @@ static bool run_types(struct call *c, const void *in, struct reply *ret, struct 
 
 		if (!row)
 			continue;
-		if ((zone && !has_zone(json_at(row, "zones"), json_str_or(zone, "ZoneId", ""))) ||
+		if ((zone &&
+		     !has_zone(json_at(row, "zones"), json_str_or(zone, "ZoneId", ""))) ||
 		    (q->gpu_only && json_int_or(row, "gpus", 0) == 0) ||
 		    (q->name && !strstr(json_str_or(row, "instance_type", ""), q->name)))
 			json_decref(row);
@@ -265,7 +277,8 @@ const struct capability cap_list_instance_types = {
 	.run = run_types,
 };
 
-/* --- check_quotas -------------------------------------------------------------------------- */
+/* --- check_quotas
+ * -------------------------------------------------------------------------- */
 
 struct check_quotas {
 	const char *instance_type;
@@ -294,15 +307,16 @@ static const struct field quota_out[] = {
 	FIELD_END};
 
 static const struct field quotas_out[] = {
-	OUT("fits", FIELD_BOOL, .flags = FIELD_REQUIRED, .doc = "All of them are enough."),
+	OUT("fits", FIELD_BOOL, .flags = FIELD_REQUIRED,
+	    .doc = "All of them are enough."),
 	ITEMS(quota_out, "Quotas that bear on the request."),
 	OUT("unreadable", FIELD_STRS, .flags = FIELD_REQUIRED,
 	    .doc = "Quotas that the account does not show: not judged."),
 	OBSERVED_AT, FIELD_END};
 
 /* Adds the quota of that name, or notes that it cannot be read. */
-static bool add_quota(const json_t *quotas, const char *name, int64_t needed, json_t *items,
-		      json_t *unreadable)
+static bool add_quota(const json_t *quotas, const char *name, int64_t needed,
+		      json_t *items, json_t *unreadable)
 {
 	const json_t *q = json_find(quotas, "QuotaName", name);
 	double limit = json_num_or(q, "Value", 0);
@@ -320,7 +334,8 @@ static bool add_quota(const json_t *quotas, const char *name, int64_t needed, js
 static bool run_quotas(struct call *c, const void *in, struct reply *ret, struct err *e)
 {
 	const struct check_quotas *q = in;
-	json_t *out, *items = json_new_list(c->arena), *unreadable = json_new_list(c->arena);
+	json_t *out, *items = json_new_list(c->arena),
+		     *unreadable = json_new_list(c->arena);
 	const json_t *quotas;
 	bool fits;
 	int64_t at_ms;
@@ -334,15 +349,16 @@ static bool run_quotas(struct call *c, const void *in, struct reply *ret, struct
 	quotas = json_at(out, "Quotas");
 	fits = add_quota(quotas, quota_name(c->arena, q->instance_type, q->capacity_type),
 			 q->count, items, unreadable);
-	fits &= add_quota(quotas,
-			  "Maximum number instances allowed per SageMaker HyperPod cluster",
-			  q->count, items, unreadable);
-	fits &= add_quota(quotas,
-			  "Total number of instances allowed across SageMaker HyperPod clusters",
-			  q->count, items, unreadable);
+	fits &= add_quota(
+		quotas, "Maximum number instances allowed per SageMaker HyperPod cluster",
+		q->count, items, unreadable);
+	fits &= add_quota(
+		quotas,
+		"Total number of instances allowed across SageMaker HyperPod clusters",
+		q->count, items, unreadable);
 	reply_tree(c, ret,
-		   json_packf(c->arena, "{s:b, s:O, s:O, s:s}", "fits", fits, "items", items,
-			      "unreadable", unreadable, "observed_at",
+		   json_packf(c->arena, "{s:b, s:O, s:O, s:s}", "fits", fits, "items",
+			      items, "unreadable", unreadable, "observed_at",
 			      time_rfc3339(at_ms, at)));
 	return true;
 }

@@ -52,14 +52,14 @@ static bool read_op(struct step_ctx *c, struct exchange *x, const char *key,
 	return true;
 }
 
-bool read_aws(struct step_ctx *c, struct exchange *x, const char *key,
-	      enum aws_op_id op, json_t *in)
+bool read_aws(struct step_ctx *c, struct exchange *x, const char *key, enum aws_op_id op,
+	      json_t *in)
 {
 	return read_op(c, x, key, op, in, false);
 }
 
-bool read_all(struct step_ctx *c, struct exchange *x, const char *key,
-	      enum aws_op_id op, json_t *in)
+bool read_all(struct step_ctx *c, struct exchange *x, const char *key, enum aws_op_id op,
+	      json_t *in)
 {
 	return read_op(c, x, key, op, in, true);
 }
@@ -105,8 +105,8 @@ static void keep_out(struct step_ctx *c, json_t *entry, const struct answer *a)
 		join_items(all, a->out);
 
 	if (a->via == VIA_AWS && json_bool_or(entry, "paged", false)) {
-		json_t *next = aws_next_page(aws_op(op), json_at(entry, "in"),
-					     a->out, c->arena);
+		json_t *next =
+			aws_next_page(aws_op(op), json_at(entry, "in"), a->out, c->arena);
 		if (next)
 			json_object_set_new(entry, "next", json_incref(next));
 	}

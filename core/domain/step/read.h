@@ -15,11 +15,11 @@
 #include "core/op/kind.h"
 
 /* True when the read was built into *x: it has not been made in this claim. */
-bool read_aws(struct step_ctx *c, struct exchange *x, const char *key,
-	      enum aws_op_id op, json_t *in);
+bool read_aws(struct step_ctx *c, struct exchange *x, const char *key, enum aws_op_id op,
+	      json_t *in);
 /* All pages, joined. */
-bool read_all(struct step_ctx *c, struct exchange *x, const char *key,
-	      enum aws_op_id op, json_t *in);
+bool read_all(struct step_ctx *c, struct exchange *x, const char *key, enum aws_op_id op,
+	      json_t *in);
 /* Of the cluster in data.eks (see eks_access.h). Lists are read in chunks. */
 bool read_kube(struct step_ctx *c, struct exchange *x, const char *key,
 	       const struct kube_request *r);
@@ -43,8 +43,7 @@ const char *saw_message(const struct step_ctx *c, const char *key);
  * an earlier claim, at least `spacing_s` ago, has seen the same. The first time
  * it remembers the moment under data.<key> and sets a wait.
  */
-bool gone_twice(struct step_ctx *c, const char *key, int64_t spacing_s,
-		const char *what);
+bool gone_twice(struct step_ctx *c, const char *key, int64_t spacing_s, const char *what);
 /* It was there after all: forgets the first sighting. */
 void not_gone(struct step_ctx *c, const char *key);
 

@@ -34,18 +34,17 @@ static const char *trust_document(const struct step_ctx *c)
 
 	if (s->tag_session)
 		json_array_append_new(actions, json_string("sts:TagSession"));
-	return json_text(c->arena,
-			 json_packf(c->arena, "{s:s, s:[{s:s, s:{s:s}, s:o}]}", "Version",
-				    "2012-10-17", "Statement", "Effect", "Allow",
-				    "Principal", "Service", s->service, "Action", actions));
+	return json_text(c->arena, json_packf(c->arena, "{s:s, s:[{s:s, s:{s:s}, s:o}]}",
+					      "Version", "2012-10-17", "Statement",
+					      "Effect", "Allow", "Principal", "Service",
+					      s->service, "Action", actions));
 }
 
 /* --- the role ------------------------------------------------------------ */
 
 bool role_create_observe(struct step_ctx *c, struct exchange *x)
 {
-	return !skipped(c) &&
-	       read_aws(c, x, "role", AWS_IAM_GetRole, by_role_name(c));
+	return !skipped(c) && read_aws(c, x, "role", AWS_IAM_GetRole, by_role_name(c));
 }
 
 void role_create_plan(struct step_ctx *c, struct exchange *x)
@@ -58,10 +57,11 @@ void role_create_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	if (role) {
 		if (!step_tagged_cluster(c, json_at(role, "Tags"))) {
-			struct err *e = step_fail(c, ERR_FOREIGN_OBJECT,
-						  "a role named %s exists and is not ours",
-						  role_of(c));
-			err_fix(e, "Rename or delete that role, or give a role of your own.");
+			struct err *e = step_fail(
+				c, ERR_FOREIGN_OBJECT,
+				"a role named %s exists and is not ours", role_of(c));
+			err_fix(e,
+				"Rename or delete that role, or give a role of your own.");
 			return;
 		}
 		step_own(c, "iam:role", role_of(c), json_str_at(role, "Arn"), "made");
@@ -80,7 +80,8 @@ void role_create_plan(struct step_ctx *c, struct exchange *x)
 void role_create_absorb(struct step_ctx *c, const struct answer *a)
 {
 	if (answer_is(a, "EntityAlreadyExists")) {
-		step_wait(c, 2, "a look at the role %s, which exists already", role_of(c));
+		step_wait(c, 2, "a look at the role %s, which exists already",
+			  role_of(c));
 		return;
 	}
 	if (!a->ok) {

@@ -23,20 +23,22 @@ static void bucket_plan(struct step_ctx *c, struct exchange *x)
 
 	(void)x;
 	if (saw_ok(c, "bucket")) {
-		step_save_str(c, "bucket_region",
-			      json_str_or(saw(c, "bucket"), "BucketRegion", c->where->region));
+		step_save_str(
+			c, "bucket_region",
+			json_str_or(saw(c, "bucket"), "BucketRegion", c->where->region));
 		return;
 	}
 	if (saw_missing(c, "bucket")) {
 		if (c->planning && streq(bucket, name_bucket(c)))
 			return; /* an earlier stage makes it */
-		e = step_fail(c, ERR_STORAGE_FAILED, "there is no bucket named %s", bucket);
+		e = step_fail(c, ERR_STORAGE_FAILED, "there is no bucket named %s",
+			      bucket);
 		err_field(e, "/bucket", bucket, "a bucket that exists");
 		err_fix(e, "Create it, or leave `bucket` out to use the shared one.");
 		return;
 	}
-	e = step_fail(c, ERR_STORAGE_FAILED, "the bucket %s is not open to us (%s)", bucket,
-		      saw_code(c, "bucket"));
+	e = step_fail(c, ERR_STORAGE_FAILED, "the bucket %s is not open to us (%s)",
+		      bucket, saw_code(c, "bucket"));
 	err_field(e, "/bucket", bucket, "a bucket that our role may list");
 	e->retry = RETRY_HUMAN;
 }
@@ -45,21 +47,22 @@ static void bucket_plan(struct step_ctx *c, struct exchange *x)
 
 static json_t *policy_document(struct step_ctx *c)
 {
-	const char *arn =
-		arena_printf(c->arena, "arn:%s:s3:::%s", c->where->partition, storage_bucket(c));
-	const char *objects =
-		arena_printf(c->arena, "%s/%s*", arn, json_str_or(c->input, "prefix", ""));
+	const char *arn = arena_printf(c->arena, "arn:%s:s3:::%s", c->where->partition,
+				       storage_bucket(c));
+	const char *objects = arena_printf(c->arena, "%s/%s*", arn,
+					   json_str_or(c->input, "prefix", ""));
 
 	if (json_bool_or(c->input, "read_only", false))
-		return json_packf(c->arena, "{s:s, s:[{s:s, s:s, s:s}, {s:s, s:[s], s:s}]}",
+		return json_packf(c->arena,
+				  "{s:s, s:[{s:s, s:s, s:s}, {s:s, s:[s], s:s}]}",
 				  "Version", "2012-10-17", "Statement", "Effect", "Allow",
 				  "Action", "s3:ListBucket", "Resource", arn, "Effect",
 				  "Allow", "Action", "s3:GetObject", "Resource", objects);
 	return json_packf(c->arena, "{s:s, s:[{s:s, s:s, s:s}, {s:s, s:[s,s,s,s], s:s}]}",
-			  "Version", "2012-10-17", "Statement", "Effect", "Allow", "Action",
-			  "s3:ListBucket", "Resource", arn, "Effect", "Allow", "Action",
-			  "s3:AbortMultipartUpload", "s3:DeleteObject", "s3:GetObject",
-			  "s3:PutObject", "Resource", objects);
+			  "Version", "2012-10-17", "Statement", "Effect", "Allow",
+			  "Action", "s3:ListBucket", "Resource", arn, "Effect", "Allow",
+			  "Action", "s3:AbortMultipartUpload", "s3:DeleteObject",
+			  "s3:GetObject", "s3:PutObject", "Resource", objects);
 }
 
 static json_t *by_policy(struct step_ctx *c)
@@ -71,7 +74,8 @@ static json_t *by_policy(struct step_ctx *c)
 static bool grant_observe(struct step_ctx *c, struct exchange *x)
 {
 	return read_aws(c, x, "role", AWS_IAM_GetRole,
-			json_packf(c->arena, "{s:s}", "RoleName", name_role(c, ROLE_S3_CSI))) ||
+			json_packf(c->arena, "{s:s}", "RoleName",
+				   name_role(c, ROLE_S3_CSI))) ||
 	       (saw_ok(c, "role") &&
 		read_aws(c, x, "policy", AWS_IAM_GetRolePolicy, by_policy(c)));
 }
@@ -81,7 +85,8 @@ static void grant_plan(struct step_ctx *c, struct exchange *x)
 	const char *text = json_str_at(saw(c, "policy"), "PolicyDocument");
 	json_t *wanted = policy_document(c), *in;
 	struct err ignored;
-	const json_t *present = text ? json_parse(c->arena, str_of(text), &ignored) : NULL;
+	const json_t *present =
+		text ? json_parse(c->arena, str_of(text), &ignored) : NULL;
 
 	if (saw_missing(c, "role") && !c->planning) {
 		struct err *e = step_fail(c, ERR_STATE_CONFLICT,
@@ -198,22 +203,25 @@ static void volume_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	}
 	if (there && !object_is_ours(there)) {
-		step_fail(c, ERR_FOREIGN_OBJECT, "a volume named %s exists and is not ours",
-			  storage_volume(c));
+		step_fail(c, ERR_FOREIGN_OBJECT,
+			  "a volume named %s exists and is not ours", storage_volume(c));
 		return;
 	}
-	if (there && !object_covers(json_at(there, "spec.csi"), json_at(wanted, "spec.csi"))) {
-		e = step_fail(c, ERR_STATE_CONFLICT,
-			      "the storage %s mounts the bucket %s; a volume's source cannot change",
-			      storage_name(c),
-			      json_str_or(there, "spec.csi.volumeAttributes.bucketName", "?"));
+	if (there &&
+	    !object_covers(json_at(there, "spec.csi"), json_at(wanted, "spec.csi"))) {
+		e = step_fail(
+			c, ERR_STATE_CONFLICT,
+			"the storage %s mounts the bucket %s; a volume's source cannot change",
+			storage_name(c),
+			json_str_or(there, "spec.csi.volumeAttributes.bucketName", "?"));
 		err_field(e, "/bucket", storage_bucket(c),
 			  json_str_at(there, "spec.csi.volumeAttributes.bucketName"));
 		err_fix(e, "Delete the storage first, or choose another name.");
 		return;
 	}
 	if (there && object_covers(there, wanted)) {
-		step_own(c, "kubernetes:persistentvolume", storage_volume(c), NULL, "made");
+		step_own(c, "kubernetes:persistentvolume", storage_volume(c), NULL,
+			 "made");
 		return;
 	}
 	step_own(c, "kubernetes:persistentvolume", storage_volume(c), NULL, "made");
@@ -238,16 +246,18 @@ static void claim_plan(struct step_ctx *c, struct exchange *x)
 	json_t *wanted = storage_claim_object(c);
 
 	if (there && !object_is_ours(there)) {
-		step_fail(c, ERR_FOREIGN_OBJECT, "a claim named %s/%s exists and is not ours",
+		step_fail(c, ERR_FOREIGN_OBJECT,
+			  "a claim named %s/%s exists and is not ours",
 			  storage_namespace(c), storage_name(c));
 		return;
 	}
 	step_own(c, "kubernetes:persistentvolumeclaim",
-		 arena_printf(c->arena, "%s/%s", storage_namespace(c), storage_name(c)), NULL,
-		 "made");
+		 arena_printf(c->arena, "%s/%s", storage_namespace(c), storage_name(c)),
+		 NULL, "made");
 	if (there && object_covers(there, wanted))
 		return;
-	apply(c, x, "persistentvolumeclaims", storage_namespace(c), storage_name(c), wanted,
+	apply(c, x, "persistentvolumeclaims", storage_namespace(c), storage_name(c),
+	      wanted,
 	      arena_printf(c->arena, "Apply the claim %s/%s", storage_namespace(c),
 			   storage_name(c)));
 }
@@ -285,17 +295,18 @@ static void finish_plan(struct step_ctx *c, struct exchange *x)
 		step_done(c, json_object());
 		return;
 	}
-	step_catalog(c, "storage",
-		     arena_printf(c->arena, "%s/%s", storage_namespace(c), storage_name(c)),
-		     json_deep_copy(c->input), described(c, "mounted"));
+	step_catalog(
+		c, "storage",
+		arena_printf(c->arena, "%s/%s", storage_namespace(c), storage_name(c)),
+		json_deep_copy(c->input), described(c, "mounted"));
 	step_done(c, described(c, "mounted"));
 }
 
-#define KUBE_STEP(row, words, f)                                                \
-	{                                                                       \
-		.name = (row), .phase = "mount", .title = (words),              \
-		.effect = EFFECT_CONVERGENT, .observe = f##_observe,            \
-		.seen = read_seen, .plan = f##_plan, .absorb = apply_absorb     \
+#define KUBE_STEP(row, words, f)                                                         \
+	{                                                                                \
+		.name = (row), .phase = "mount", .title = (words),                       \
+		.effect = EFFECT_CONVERGENT, .observe = f##_observe, .seen = read_seen,  \
+		.plan = f##_plan, .absorb = apply_absorb                                 \
 	}
 
 static const struct step steps[] = {

@@ -53,8 +53,9 @@ static void users_plan(struct step_ctx *c, struct exchange *x)
 			buf_printf(&names, "%s%s", names.len ? ", " : "",
 				   json_str_or(pod, "metadata.name", "?"));
 	if (names.len) {
-		struct err *e = step_fail(c, ERR_BLOCKED, "pods still use the storage %s: %s",
-					  storage_name(c), buf_cstr(&names));
+		struct err *e =
+			step_fail(c, ERR_BLOCKED, "pods still use the storage %s: %s",
+				  storage_name(c), buf_cstr(&names));
 		err_fix(e, "Delete the workloads of these pods, then retry.");
 	}
 }
@@ -137,7 +138,8 @@ static void remove_absorb(struct step_ctx *c, const struct answer *a)
 	const struct removal *r = c->step->arg;
 
 	if (!a->ok && a->errc != ERR_CLOUD_NOT_FOUND)
-		step_fail_answer(c, a, "the %s %s could not be deleted", r->what, object_id(c));
+		step_fail_answer(c, a, "the %s %s could not be deleted", r->what,
+				 object_id(c));
 	else
 		step_wait(c, 2, "the %s %s to be gone", r->what, object_id(c));
 }
@@ -160,8 +162,9 @@ static void revoke_plan(struct step_ctx *c, struct exchange *x)
 	if (!saw_ok(c, "policy") && !c->planning)
 		return;
 	exchange_aws(x, AWS_IAM_DeleteRolePolicy, by_policy(c));
-	x->what = arena_printf(c->arena, "Take the driver's right to the bucket of %s back",
-			       storage_name(c));
+	x->what =
+		arena_printf(c->arena, "Take the driver's right to the bucket of %s back",
+			     storage_name(c));
 }
 
 static void revoke_absorb(struct step_ctx *c, const struct answer *a)
@@ -176,18 +179,20 @@ static void revoke_absorb(struct step_ctx *c, const struct answer *a)
 static void finish_plan(struct step_ctx *c, struct exchange *x)
 {
 	(void)x;
-	step_catalog(c, "storage",
-		     arena_printf(c->arena, "%s/%s", storage_namespace(c), storage_name(c)),
-		     NULL, NULL);
-	step_done(c, json_pack("{s:s, s:s}", "name", storage_name(c), "deleted", "storage"));
+	step_catalog(
+		c, "storage",
+		arena_printf(c->arena, "%s/%s", storage_namespace(c), storage_name(c)),
+		NULL, NULL);
+	step_done(c,
+		  json_pack("{s:s, s:s}", "name", storage_name(c), "deleted", "storage"));
 }
 
-#define REMOVE_STEP(row, words, removal)                                        \
-	{                                                                       \
-		.name = (row), .phase = "unmount", .title = (words),            \
-		.effect = EFFECT_CONVERGENT, .observe = remove_observe,         \
-		.seen = read_seen, .plan = remove_plan,                         \
-		.absorb = remove_absorb, .arg = (removal)                       \
+#define REMOVE_STEP(row, words, removal)                                                 \
+	{                                                                                \
+		.name = (row), .phase = "unmount", .title = (words),                     \
+		.effect = EFFECT_CONVERGENT, .observe = remove_observe,                  \
+		.seen = read_seen, .plan = remove_plan, .absorb = remove_absorb,         \
+		.arg = (removal)                                                         \
 	}
 
 static const struct step steps[] = {

@@ -29,9 +29,10 @@ bool probe_observe(struct step_ctx *c, struct exchange *x)
 /* A job of an earlier operation proves an earlier mount. */
 static bool is_of_this_operation(const struct step_ctx *c, const json_t *job)
 {
-	return streq(json_string_value(json_object_get(json_at(job, "metadata.annotations"),
-						       "instantstart/operation")),
-		     c->op_id);
+	return streq(
+		json_string_value(json_object_get(json_at(job, "metadata.annotations"),
+						  "instantstart/operation")),
+		c->op_id);
 }
 
 void probe_plan(struct step_ctx *c, struct exchange *x)
@@ -41,7 +42,8 @@ void probe_plan(struct step_ctx *c, struct exchange *x)
 	struct kube_target t;
 	json_t *body;
 
-	if (job && is_of_this_operation(c, job) && !json_at(job, "metadata.deletionTimestamp")) {
+	if (job && is_of_this_operation(c, job) &&
+	    !json_at(job, "metadata.deletionTimestamp")) {
 		step_own(c, "kubernetes:job",
 			 arena_printf(c->arena, "%s/%s", storage_namespace(c),
 				      storage_probe(c)),
@@ -49,7 +51,8 @@ void probe_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	}
 	if (job && !object_is_ours(job)) {
-		step_fail(c, ERR_FOREIGN_OBJECT, "a job named %s/%s exists and is not ours",
+		step_fail(c, ERR_FOREIGN_OBJECT,
+			  "a job named %s/%s exists and is not ours",
 			  storage_namespace(c), storage_probe(c));
 		return;
 	}
@@ -79,8 +82,8 @@ void probe_absorb(struct step_ctx *c, const struct answer *a)
 		return;
 	}
 	step_own(c, "kubernetes:job",
-		 arena_printf(c->arena, "%s/%s", storage_namespace(c), storage_probe(c)), NULL,
-		 "made");
+		 arena_printf(c->arena, "%s/%s", storage_namespace(c), storage_probe(c)),
+		 NULL, "made");
 	step_advance(c);
 }
 
@@ -110,15 +113,15 @@ static bool read_pods(struct step_ctx *c, struct exchange *x)
 
 static bool read_events(struct step_ctx *c, struct exchange *x, const char *pod)
 {
-	return read_kube(c, x, "events",
-			 &(struct kube_request){
-				 .verb = KUBE_LIST,
-				 .api = "v1",
-				 .plural = "events",
-				 .ns = storage_namespace(c),
-				 .field_selector = arena_printf(
-					 c->arena, "involvedObject.name=%s,type=Warning",
-					 pod)});
+	return read_kube(
+		c, x, "events",
+		&(struct kube_request){
+			.verb = KUBE_LIST,
+			.api = "v1",
+			.plural = "events",
+			.ns = storage_namespace(c),
+			.field_selector = arena_printf(
+				c->arena, "involvedObject.name=%s,type=Warning", pod)});
 }
 
 bool probe_wait_observe(struct step_ctx *c, struct exchange *x)
@@ -169,18 +172,20 @@ static void probe_failed(struct step_ctx *c)
 {
 	const char *why = newest_warning(c);
 	const char *log = saw_text(c, "log");
-	struct err *e = step_fail(c, ERR_STORAGE_FAILED,
-				  "the mount of the bucket %s does not work",
-				  storage_bucket(c));
+	struct err *e =
+		step_fail(c, ERR_STORAGE_FAILED,
+			  "the mount of the bucket %s does not work", storage_bucket(c));
 
 	if (log && log[0])
 		err_because(e, "log of the probe", "", log, NULL);
 	if (why)
 		err_because(e, "kubernetes event", "", why, NULL);
-	err_because(e, "kubernetes job", json_str_at(condition(saw(c, "job"), "Failed"), "reason"),
+	err_because(e, "kubernetes job",
+		    json_str_at(condition(saw(c, "job"), "Failed"), "reason"),
 		    json_str_at(condition(saw(c, "job"), "Failed"), "message"), NULL);
-	err_fix(e, "Check that the driver's role may use the bucket and that nodes reach S3, "
-		   "then retry.");
+	err_fix(e,
+		"Check that the driver's role may use the bucket and that nodes reach S3, "
+		"then retry.");
 }
 
 void probe_wait_plan(struct step_ctx *c, struct exchange *x)
@@ -202,8 +207,8 @@ void probe_wait_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	}
 	why = newest_warning(c);
-	step_wait(c, 5, "the probe job of %s (%s)%s%s", storage_name(c), waiting_reason(c),
-		  why ? ": " : "", why ? why : "");
+	step_wait(c, 5, "the probe job of %s (%s)%s%s", storage_name(c),
+		  waiting_reason(c), why ? ": " : "", why ? why : "");
 }
 
 /* --- removed ------------------------------------------------------------------------ */
@@ -214,7 +219,8 @@ void probe_clear_plan(struct step_ctx *c, struct exchange *x)
 	const json_t *job = saw(c, "job");
 
 	if (job && !object_is_ours(job)) {
-		step_fail(c, ERR_FOREIGN_OBJECT, "a job named %s/%s exists and is not ours",
+		step_fail(c, ERR_FOREIGN_OBJECT,
+			  "a job named %s/%s exists and is not ours",
 			  storage_namespace(c), storage_probe(c));
 		return;
 	}
@@ -249,7 +255,8 @@ void probe_remove_plan(struct step_ctx *c, struct exchange *x)
 void probe_remove_absorb(struct step_ctx *c, const struct answer *a)
 {
 	if (!a->ok && a->errc != ERR_CLOUD_NOT_FOUND)
-		step_fail_answer(c, a, "the job %s could not be removed", storage_probe(c));
+		step_fail_answer(c, a, "the job %s could not be removed",
+				 storage_probe(c));
 	else
 		step_wait(c, 2, "the job %s to be gone", storage_probe(c));
 }

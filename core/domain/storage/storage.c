@@ -45,18 +45,18 @@ const char *storage_probe(const struct step_ctx *c)
  */
 static const char *volume_handle(const struct step_ctx *c)
 {
-	const char *digest = json_digest(
-		c->arena, json_packf(c->arena, "[s, s]", storage_bucket(c),
-				     json_str_or(c->input, "prefix", "")));
+	const char *digest =
+		json_digest(c->arena, json_packf(c->arena, "[s, s]", storage_bucket(c),
+						 json_str_or(c->input, "prefix", "")));
 
 	return arena_printf(c->arena, "%s-%.8s", storage_volume(c), digest);
 }
 
 static json_t *labels(const struct step_ctx *c)
 {
-	return json_pack("{s:s, s:s, s:s}", "app.kubernetes.io/managed-by", "instantstart",
-			 "instantstart/cluster", c->target, "instantstart/storage",
-			 storage_name(c));
+	return json_pack("{s:s, s:s, s:s}", "app.kubernetes.io/managed-by",
+			 "instantstart", "instantstart/cluster", c->target,
+			 "instantstart/storage", storage_name(c));
 }
 
 static void option(json_t *list, const char *text)
@@ -80,8 +80,9 @@ static json_t *mount_options(struct step_ctx *c)
 		option(list, "allow-delete");
 		option(list, "allow-overwrite");
 	}
-	option(list, arena_printf(c->arena, "region %s",
-				  json_str_or(c->data, "bucket_region", c->where->region)));
+	option(list,
+	       arena_printf(c->arena, "region %s",
+			    json_str_or(c->data, "bucket_region", c->where->region)));
 	if (prefix)
 		option(list, arena_printf(c->arena, "prefix %s", prefix));
 	if (uid >= 0)
@@ -93,8 +94,9 @@ static json_t *mount_options(struct step_ctx *c)
 
 static json_t *access_modes(const struct step_ctx *c)
 {
-	return json_pack("[s]", json_bool_or(c->input, "read_only", false) ? "ReadOnlyMany"
-									   : "ReadWriteMany");
+	return json_pack("[s]", json_bool_or(c->input, "read_only", false)
+					? "ReadOnlyMany"
+					: "ReadWriteMany");
 }
 
 json_t *storage_volume_object(struct step_ctx *c)
@@ -117,17 +119,17 @@ json_t *storage_claim_object(struct step_ctx *c)
 	return json_packf(c->arena,
 			  "{s:s, s:s, s:{s:s, s:s, s:o}, s:{s:o, s:s, s:s, s:{s:{s:s}}}}",
 			  "apiVersion", "v1", "kind", "PersistentVolumeClaim", "metadata",
-			  "name", storage_name(c), "namespace", storage_namespace(c), "labels",
-			  labels(c), "spec", "accessModes", access_modes(c),
+			  "name", storage_name(c), "namespace", storage_namespace(c),
+			  "labels", labels(c), "spec", "accessModes", access_modes(c),
 			  "storageClassName", "", "volumeName", storage_volume(c),
 			  "resources", "requests", "storage", "1200Gi");
 }
 
 json_t *storage_namespace_object(struct step_ctx *c)
 {
-	return json_packf(c->arena, "{s:s, s:s, s:{s:s, s:{s:s}}}", "apiVersion", "v1", "kind",
-			  "Namespace", "metadata", "name", storage_namespace(c), "labels",
-			  "app.kubernetes.io/managed-by", "instantstart");
+	return json_packf(c->arena, "{s:s, s:s, s:{s:s, s:{s:s}}}", "apiVersion", "v1",
+			  "kind", "Namespace", "metadata", "name", storage_namespace(c),
+			  "labels", "app.kubernetes.io/managed-by", "instantstart");
 }
 
 /* Writes, reads and removes one object; of a read-only mount, lists. */
@@ -144,20 +146,22 @@ static const char *probe_script(const struct step_ctx *c)
 json_t *storage_probe_object(struct step_ctx *c)
 {
 	json_t *container = json_pack(
-		"{s:s, s:s, s:[s,s,s], s:[{s:s, s:s}], s:{s:{s:s,s:s}, s:{s:s,s:s}}}", "name",
-		"probe", "image", c->cfg->kube_image, "command", "sh", "-c", probe_script(c),
-		"volumeMounts", "name", "data", "mountPath", "/data", "resources", "requests",
-		"cpu", "50m", "memory", "32Mi", "limits", "cpu", "200m", "memory", "64Mi");
+		"{s:s, s:s, s:[s,s,s], s:[{s:s, s:s}], s:{s:{s:s,s:s}, s:{s:s,s:s}}}",
+		"name", "probe", "image", c->cfg->kube_image, "command", "sh", "-c",
+		probe_script(c), "volumeMounts", "name", "data", "mountPath", "/data",
+		"resources", "requests", "cpu", "50m", "memory", "32Mi", "limits", "cpu",
+		"200m", "memory", "64Mi");
 
 	return json_packf(
 		c->arena,
 		"{s:s, s:s, s:{s:s, s:s, s:o},"
 		" s:{s:i, s:i, s:{s:{s:o}, s:{s:s, s:[o], s:[{s:s, s:{s:s}}], s:[{s:s}]}}}}",
-		"apiVersion", "batch/v1", "kind", "Job", "metadata", "name", storage_probe(c),
-		"namespace", storage_namespace(c), "labels", labels(c), "spec", "backoffLimit",
-		2, "activeDeadlineSeconds", 600, "template", "metadata", "labels", labels(c),
-		"spec", "restartPolicy", "Never", "containers", container, "volumes", "name",
-		"data", "persistentVolumeClaim", "claimName", storage_name(c),
+		"apiVersion", "batch/v1", "kind", "Job", "metadata", "name",
+		storage_probe(c), "namespace", storage_namespace(c), "labels", labels(c),
+		"spec", "backoffLimit", 2, "activeDeadlineSeconds", 600, "template",
+		"metadata", "labels", labels(c), "spec", "restartPolicy", "Never",
+		"containers", container, "volumes", "name", "data",
+		"persistentVolumeClaim", "claimName", storage_name(c),
 		/* Nodes under a health check are tainted; the probe may run there. */
 		"tolerations", "operator", "Exists");
 }

@@ -29,7 +29,8 @@ static bool run_create_storage(struct call *c, const void *in, struct reply *ret
 	struct cluster k;
 
 	return cluster_mean(c, q->cluster, &k, e) &&
-	       call_submit(c, &kind_create_s3_storage, k.name, cluster_input(c, &k, in), ret, e);
+	       call_submit(c, &kind_create_s3_storage, k.name, cluster_input(c, &k, in),
+			   ret, e);
 }
 
 extern const struct capability cap_create_s3_storage;
@@ -61,15 +62,19 @@ static const struct field list_storages_in[] = {
 	FIELD_CLUSTER_OR_SELECTED(struct of_cluster, cluster), FIELD_END};
 
 static const struct field storage_out[] = {
-	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name of storage and claim."),
-	OUT("namespace", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Namespace of the claim."),
+	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED,
+	    .doc = "Name of storage and claim."),
+	OUT("namespace", FIELD_STR, .flags = FIELD_REQUIRED,
+	    .doc = "Namespace of the claim."),
 	OUT("type", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "s3."),
 	OUT("bucket", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "The bucket."),
 	OUT("prefix", FIELD_STR, .doc = "The part of it that is mounted."),
 	OUT("volume", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name of the volume."),
 	OUT("status", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "mounted."),
-	OUT("read_only", FIELD_BOOL, .flags = FIELD_REQUIRED, .doc = "Not to be written."),
-	OUT("observed_at", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "When that was seen."),
+	OUT("read_only", FIELD_BOOL, .flags = FIELD_REQUIRED,
+	    .doc = "Not to be written."),
+	OUT("observed_at", FIELD_STR, .flags = FIELD_REQUIRED,
+	    .doc = "When that was seen."),
 	FIELD_END};
 
 static const struct field list_storages_out[] = {
@@ -82,7 +87,8 @@ static const struct field list_storages_out[] = {
 	    .doc = "Always null: a cluster's storages fit one page."),
 	FIELD_END};
 
-static bool run_list_storages(struct call *c, const void *in, struct reply *ret, struct err *e)
+static bool run_list_storages(struct call *c, const void *in, struct reply *ret,
+			      struct err *e)
 {
 	const struct of_cluster *q = in;
 	struct cluster k;
@@ -110,7 +116,8 @@ const struct capability cap_list_storages = {
 	.run = run_list_storages,
 };
 
-/* --- delete_storage -------------------------------------------------------------------- */
+/* --- delete_storage --------------------------------------------------------------------
+ */
 
 struct delete_storage {
 	const char *cluster;
@@ -122,8 +129,9 @@ static const struct field delete_storage_in[] = {
 	FIELD_CLUSTER_OR_SELECTED(struct delete_storage, cluster),
 	FIELD(struct delete_storage, name, .flags = FIELD_REQUIRED | FIELD_PATH,
 	      .pattern = DNS_LABEL, .max = 40, .doc = "Name of the storage."),
-	FIELD(struct delete_storage, namespace, .flags = FIELD_QUERY, .pattern = DNS_LABEL,
-	      .max = 63, .dflt = "\"default\"", .doc = "Namespace of its claim."),
+	FIELD(struct delete_storage, namespace, .flags = FIELD_QUERY,
+	      .pattern = DNS_LABEL, .max = 63, .dflt = "\"default\"",
+	      .doc = "Namespace of its claim."),
 	FIELD_END};
 
 static bool run_delete_storage(struct call *c, const void *in, struct reply *ret,
@@ -141,7 +149,8 @@ static bool run_delete_storage(struct call *c, const void *in, struct reply *ret
 		err_set(e, ERR_NOT_FOUND, "there is no storage %s in %s", key, k.name);
 		return err_field(e, "/name", q->name, "a name from list_storages");
 	}
-	return call_submit(c, &kind_delete_storage, k.name, cluster_input(c, &k, in), ret, e);
+	return call_submit(c, &kind_delete_storage, k.name, cluster_input(c, &k, in), ret,
+			   e);
 }
 
 extern const struct capability cap_delete_storage;

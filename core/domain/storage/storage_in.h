@@ -8,29 +8,29 @@
 
 #define DNS_LABEL "[a-z0-9]([a-z0-9-]*[a-z0-9])?"
 
-#define MEMBERS_STORAGE                                                         \
-	const char *name;                                                       \
-	const char *namespace;                                                  \
-	const char *bucket;                                                     \
-	const char *prefix;                                                     \
-	bool read_only;                                                         \
-	int64_t uid;                                                            \
+#define MEMBERS_STORAGE                                                                  \
+	const char *name;                                                                \
+	const char *namespace;                                                           \
+	const char *bucket;                                                              \
+	const char *prefix;                                                              \
+	bool read_only;                                                                  \
+	int64_t uid;                                                                     \
 	int64_t gid;
 
-#define FIELDS_STORAGE(S)                                                       \
-	FIELD(S, name, .pattern = DNS_LABEL, .min = 1, .max = 40,               \
-	      .dflt = "\"data\"", .doc = "Name of the storage and of its claim."), \
-		FIELD(S, namespace, .pattern = DNS_LABEL, .min = 1, .max = 63,  \
-		      .dflt = "\"default\"",                                    \
-		      .doc = "Kubernetes namespace of the claim."),             \
-		FIELD(S, bucket, .pattern = "[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]", \
-		      .doc = "S3 bucket; the shared one when not given."),      \
-		FIELD(S, prefix, .pattern = "[^/].*/", .max = 512,              \
-		      .doc = "Mount only this part of the bucket; ends with /."), \
-		FIELD(S, read_only, .doc = "Mount without the right to write."), \
-		FIELD(S, uid, .min = -1, .max = 65535, .dflt = "-1",            \
-		      .doc = "Owner of the files as pods see them; -1: root."), \
-		FIELD(S, gid, .min = -1, .max = 65535, .dflt = "-1",            \
+#define FIELDS_STORAGE(S)                                                                \
+	FIELD(S, name, .pattern = DNS_LABEL, .min = 1, .max = 40, .dflt = "\"data\"",    \
+	      .doc = "Name of the storage and of its claim."),                           \
+		FIELD(S, namespace, .pattern = DNS_LABEL, .min = 1, .max = 63,           \
+		      .dflt = "\"default\"",                                             \
+		      .doc = "Kubernetes namespace of the claim."),                      \
+		FIELD(S, bucket, .pattern = "[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]",          \
+		      .doc = "S3 bucket; the shared one when not given."),               \
+		FIELD(S, prefix, .pattern = "[^/].*/", .max = 512,                       \
+		      .doc = "Mount only this part of the bucket; ends with /."),        \
+		FIELD(S, read_only, .doc = "Mount without the right to write."),         \
+		FIELD(S, uid, .min = -1, .max = 65535, .dflt = "-1",                     \
+		      .doc = "Owner of the files as pods see them; -1: root."),          \
+		FIELD(S, gid, .min = -1, .max = 65535, .dflt = "-1",                     \
 		      .doc = "Group of the files as pods see them; -1: root.")
 
 /* The part of create_cluster that is about storage. */
