@@ -1,0 +1,69 @@
+/* Whether the compute subnet has addresses for the nodes. */
+#include "core/domain/network/compute_subnet.h"
+#include "core/domain/step/read.h"
+#include "core/json/tree.h"
+
+/*
+ * The VPC CNI fills the primary interface with addresses for pods; each
+ * further EFA interface of mode `efa` takes one address, of mode `efa-only`
+ * none. For ml.p5.48xlarge (32 EFA interfaces, 50 addresses each) that gives
+ * 81, which is what users report.
+ */
+int64_t node_addresses(const json_t *type, const char *interface_mode)
+{
+	int64_t per_interface =
+		json_int_or(type, "NetworkInfo.Ipv4AddressesPerInterface", 30);
+	int64_t efa = json_int_or(type, "NetworkInfo.EfaInfo.MaximumEfaInterfaces", 0);
+
+	if (efa > 1 && !streq(interface_mode, "efa-only"))
+		return per_interface + efa - 1;
+	return per_interface;
+}
+
+bool subnet_room_observe(struct step_ctx *c, struct exchange *x)
+{
+	const char *type = step_input(c, "instance_type");
+	const char *plain = type && str_starts(type, "ml.") ? type + 3 : type;
+
+	return read_aws(c, x, "type", AWS_EC2_DescribeInstanceTypes,
+			json_packf(c->arena, "{s:[s]}", "InstanceTypes",
+				   plain ? plain : "")) ||
+	       (json_at(c->data, "subnet.id") &&
+		read_aws(c, x, "subnet", AWS_EC2_DescribeSubnets,
+			 json_packf(c->arena, "{s:[s]}", "SubnetIds",
+				    step_get(c, "subnet.id"))));
+}
+
+void subnet_room_plan(struct step_ctx *c, struct exchange *x)
+{
+	const json_t *type = json_at(saw(c, "type"), "InstanceTypes.0");
+	int64_t each = node_addresses(type, step_input(c, "interface_mode"));
+	int64_t need = each * json_int_or(c->input, "count", 1);
+	/* EC2 keeps five addresses of every subnet. */
+	int64_t left = json_int_or(saw(c, "subnet"), "Subnets.0.AvailableIpAddressCount",
+				   (1 << (32 - COMPUTE_SUBNET_BITS)) - 5);
+
+	(void)x;
+	/* Our own nodes hold theirs already when this is looked at again. */
+	if (json_at(c->data, "addresses"))
+		return;
+	if (left < need) {
+		struct err *e = step_fail(
+			c, ERR_QUOTA,
+			"the subnet %s has %lld free addresses, %lld are needed",
+			step_get(c, "subnet.id"), (long long)left, (long long)need);
+		err_field(e, "/count",
+			  arena_printf(c->arena, "%lld",
+				       (long long)json_int_or(c->input, "count", 1)),
+			  arena_printf(c->arena,
+				       "at most %lld nodes of %lld addresses each",
+				       (long long)(left / each), (long long)each));
+		err_fix(e,
+			"Ask for fewer nodes, interface mode efa-only, or another zone.");
+		return;
+	}
+	step_save(c, "addresses",
+		  json_pack("{s:I, s:I, s:I}", "each", (json_int_t)each, "needed",
+			    (json_int_t)need, "free", (json_int_t)left));
+	step_event(c, "addresses", json_deep_copy(json_at(c->data, "addresses")));
+}
