@@ -1,0 +1,45 @@
+import react from '@vitejs/plugin-react';
+import {defineConfig, type Plugin} from 'vite';
+
+/**
+ * Cloudscape's global styles carry eight fonts as data: URLs, 130 KB that every
+ * visitor would load before the first pixel. As files they are loaded when used.
+ */
+function fontsAsFiles(): Plugin
+{
+	return {
+		name: 'fonts-as-files',
+		apply: 'build',
+		enforce: 'pre',
+		transform(code, id) {
+			if (!/global-styles\/index\.css$/.test(id.split('?')[0] ?? ''))
+				return null;
+			let n = 0;
+
+			return code.replace(/url\('data:font\/woff2;base64,([^']+)'\)/g, (_, base64: string) => {
+				const ref = this.emitFile({type: 'asset', name: `open-sans-${++n}.woff2`,
+					source: Buffer.from(base64, 'base64')});
+
+				return `url('/${this.getFileName(ref)}')`;
+			});
+		},
+	};
+}
+
+export default defineConfig({
+	publicDir: 'static',
+	plugins: [fontsAsFiles(), react()],
+	build: {
+		target: 'es2022',
+		/* A data: URL in a style sheet is loaded whether it is used or not. */
+		assetsInlineLimit: 0,
+		modulePreload: {polyfill: false},
+		reportCompressedSize: false,
+		chunkSizeWarningLimit: 1000,
+	},
+	server: {
+		proxy: Object.fromEntries(['/api', '/mcp', '/login', '/ws'].map(path => [path,
+			{target: process.env.INSTANTSTART_URL ?? 'http://127.0.0.1:3099', ws: path === '/ws'}])),
+	},
+	test: {include: ['src/**/*.test.ts']},
+} as Parameters<typeof defineConfig>[0]);
