@@ -131,7 +131,7 @@ Test(backoff, budget_halves_when_throttled_and_recovers)
 	cr_assert_gt(pass(&b, "ec2", &now, 10), 2);
 	/* More services than there is room for share the last place. */
 	for (int i = 0; i < 2 * BUDGET_SERVICES; i++) {
-		char name[8];
+		char name[16];
 
 		snprintf(name, sizeof(name), "s%d", i);
 		budget_spend(&b, name, now);
