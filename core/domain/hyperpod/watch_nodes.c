@@ -32,13 +32,31 @@ static int64_t target(const struct step_ctx *c)
 	return json_int_or(group(c), "TargetCount", json_int_or(c->input, "count", 1));
 }
 
+/*
+ * In Continuous mode the nodes are tried again in the background: an error from
+ * before this wait began is one that a person has seen and answered by a retry.
+ */
+static bool is_of_this_wait(const struct step_ctx *c, const json_t *event)
+{
+	int64_t at_ms;
+
+	return !time_parse_rfc3339(json_str_or(event, "EventTime", ""), &at_ms) ||
+	       at_ms >= c->step_since_ms;
+}
+
 /* The newest event that says why: errors first, else whatever came last. */
 static const json_t *newest(const struct step_ctx *c)
 {
 	const json_t *events = json_at(saw(c, "events"), "Events");
-	const json_t *error = json_find(events, "EventLevel", "Error");
+	size_t i;
+	json_t *event;
 
-	return error ? error : json_array_get(events, 0);
+	json_array_foreach(events, i, event)
+		if (streq(json_str_at(event, "EventLevel"), "Error") &&
+		    is_of_this_wait(c, event))
+			return event;
+	event = json_array_get(events, 0);
+	return event && is_of_this_wait(c, event) ? event : NULL;
 }
 
 static const char *event_text(const struct step_ctx *c)
