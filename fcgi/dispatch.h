@@ -34,7 +34,7 @@ struct dispatch;
  * listen_fd is non-blocking. stop_fd becomes readable when the worker shall
  * drain: it accepts nothing more, serves what comes on kept connections and
  * ends when nginx has closed them (its keepalive_timeout and
- * keepalive_requests bound that) or drain_ms have passed.
+ * keepalive_time bound that) or drain_ms have passed.
  */
 struct dispatch *dispatch_open(struct arena *a, int listen_fd, int stop_fd, int drain_ms,
 			       struct dispatch_load load, struct err *e)

@@ -27,6 +27,13 @@ export async function start(options = {})
 export async function end(s)
 {
 	await down(s);
+	/* A sanitizer's report is in a log, wherever the tests have looked. */
+	for (const name of fs.readdirSync(s.dir).filter(n => n.endsWith('.log'))) {
+		const log = fs.readFileSync(path.join(s.dir, name), 'utf8');
+		const report = /(AddressSanitizer|LeakSanitizer|runtime error:)[\s\S]{0,3000}/.exec(log);
+
+		assert(!report, `${name}: ${report?.[0]}`);
+	}
 	fs.rmSync(s.dir, {recursive: true, force: true});
 }
 
