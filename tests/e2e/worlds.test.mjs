@@ -168,8 +168,7 @@ test('a lifecycle script that fails: the last lines of its log; the retry waits 
 test('throttled for a long time, then expired credentials in a wait: it waits, says why, and goes on', async () => {
 	await s.cloud.addFaults({fault: 'throttle', for_ms: 5000});
 	const op = await create(s, 'patient');
-	const slowed = await stage(s, op.id, 'create_eks_control_plane');
-	const waiting = await until(s, slowed.id, 'throttling', o => /throttl|rate/i.test(o.waiting_for ?? ''));
+	const waiting = await until(s, op.id, 'throttling', o => /asks to slow down/.test(o.waiting_for ?? ''));
 
 	assert.equal(waiting.state, 'live');
 	await s.cloud.settings({capacity: {'ml.g5.12xlarge': 0}});
