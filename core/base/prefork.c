@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
@@ -64,7 +65,12 @@ static void run_child(struct master *m, int slot, pid_t master)
 	/* The master may have died before prctl: nobody would tell us. */
 	if (stop < 0 || getppid() != master)
 		_exit(1);
+#ifdef __SANITIZE_ADDRESS__
+	/* Leaks are told at exit. */
+	exit(p->work(p->ctx, slot, stop));
+#else
 	_exit(p->work(p->ctx, slot, stop));
+#endif
 }
 
 static void start(struct master *m, int slot)
