@@ -67,8 +67,11 @@ struct field {
 	int64_t max;
 	const char *dflt; /* default, as JSON text */
 	const char *unit;
-	const char *example;        /* as JSON text */
-	const char *doc;            /* one sentence */
+	const char *example; /* as JSON text */
+	const char *doc;     /* one sentence */
+	/* Of a refused value: what was probably meant, or NULL. Shown as a hint,
+	 * and only when it would have been taken. */
+	const char *(*meant)(struct arena *a, const json_t *value);
 	const struct field *fields; /* of a nested object */
 	size_t size;                /* of the nested struct */
 };

@@ -71,16 +71,6 @@ static struct violation *violate(struct check *c, const struct place *at,
 	return v;
 }
 
-static void refuse(struct check *c, const struct place *at, const struct field *f,
-		   const json_t *value, const char *detail)
-{
-	struct violation *v =
-		violate(c, at, detail, value ? field_show(c->arena, value) : NULL);
-
-	if (v)
-		str_copy(v->expected, sizeof(v->expected), field_expected(c->arena, f));
-}
-
 /* PCRE2's memory comes from the scratch arena and goes with it. */
 static void *pcre_alloc(size_t n, void *arena)
 {
@@ -127,6 +117,34 @@ static bool allowed(const char *const *one_of, const char *z)
 		if (streq(*one_of, z))
 			return true;
 	return false;
+}
+
+static bool fits_length(const struct field *f, size_t n)
+{
+	return (int64_t)n >= f->min && !(field_has_max(f) && (int64_t)n > f->max);
+}
+
+/* "" when nothing comes to mind, or what does would be refused as well. */
+static const char *hint(struct check *c, const struct field *f, const json_t *value)
+{
+	const char *z = f->meant && value ? f->meant(c->arena, value) : NULL;
+
+	if (!z || !fits_length(f, field_characters(z)) || !allowed(f->one_of, z) ||
+	    (f->pattern && !matches(c, f->pattern, z)))
+		return "";
+	return arena_printf(c->arena, "did you mean \"%s\"? ", z);
+}
+
+static void refuse(struct check *c, const struct place *at, const struct field *f,
+		   const json_t *value, const char *detail)
+{
+	struct violation *v =
+		violate(c, at, detail, value ? field_show(c->arena, value) : NULL);
+
+	if (v)
+		str_copy(v->expected, sizeof(v->expected),
+			 arena_printf(c->arena, "%s%s", hint(c, f, value),
+				      field_expected(c->arena, f)));
 }
 
 static void check_length(struct check *c, const struct place *at, const struct field *f,

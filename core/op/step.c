@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/json/tree.h"
+#include "core/op/denial.h"
 #include "core/op/kind.h"
 
 static const char tag_cluster[] = "instantstart:cluster";
@@ -91,6 +92,7 @@ struct err *step_fail_answer(struct step_ctx *c, const struct answer *a, const c
 	err_set(&c->verdict.error, a->errc ? a->errc : ERR_CLOUD_REFUSED, "%s", text);
 	err_because(&c->verdict.error, a->call ? a->call : via_source(c, a), a->code,
 		    a->message, a->request_id);
+	denial_explain(&c->verdict.error, a->message, c->arena);
 	return &c->verdict.error;
 }
 

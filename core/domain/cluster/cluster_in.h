@@ -15,9 +15,18 @@
 #define CLUSTER_NAME_MAX     30
 #define ARN_ROLE_PATTERN     "arn:aws[a-z-]*:iam::[0-9]{12}:role/[A-Za-z0-9+=,.@_/-]{1,512}"
 
+/* What was probably meant (cases CC-02, CC-13, IG-12): "ml.g5.xlarge" by
+ * "g5.xlarge", "1.33" by "v1.33" or the number 1.33, "gpu-group" by
+ * "gpu_group", "gpu-group" by "GPU group". */
+const char *meant_instance_type(struct arena *a, const json_t *value);
+const char *meant_version(struct arena *a, const json_t *value);
+const char *meant_group_name(struct arena *a, const json_t *value);
+const char *meant_cluster_name(struct arena *a, const json_t *value);
+
 #define FIELD_CLUSTER_NAME(S, m, sentence)                                               \
 	FIELD(S, m, .flags = FIELD_REQUIRED, .pattern = CLUSTER_NAME_PATTERN, .min = 1,  \
-	      .max = CLUSTER_NAME_MAX, .example = "\"demo\"", .doc = (sentence))
+	      .max = CLUSTER_NAME_MAX, .meant = meant_cluster_name,                      \
+	      .example = "\"demo\"", .doc = (sentence))
 #define FIELD_CLUSTER_PATH(S, m)                                                         \
 	FIELD(S, m, .flags = FIELD_REQUIRED | FIELD_PATH,                                \
 	      .pattern = "[A-Za-z0-9][A-Za-z0-9_-]*", .min = 1, .max = 100,              \
@@ -38,8 +47,8 @@
 		      .doc = "ARN of a policy that bounds every role that is made.")
 
 #define FIELDS_CONTROL_PLANE(S)                                                          \
-	FIELD(S, kubernetes_version, .pattern = "1\\.[0-9]{2}", .dflt = "\"1.33\"",      \
-	      .doc = "Kubernetes version, quoted and without v."),                       \
+	FIELD(S, kubernetes_version, .pattern = "1\\.[0-9]{2}", .meant = meant_version,  \
+	      .dflt = "\"1.33\"", .doc = "Kubernetes version, quoted and without v."),   \
 		FIELD(S, vpc_cidr, .pattern = "[0-9.]{7,15}/[0-9]{1,2}",                 \
 		      .example = "\"10.42.0.0/16\"",                                     \
 		      .doc = "Address block of the new VPC; a free one is chosen."),     \
@@ -60,7 +69,8 @@ static const char *const interface_modes[] = {"efa", "efa-only", NULL};
 
 #define FIELDS_NODES(S)                                                                         \
 	FIELD(S, instance_type, .flags = FIELD_REQUIRED,                                        \
-	      .pattern = "ml\\.[a-z0-9-]+\\.[a-z0-9]+", .example = "\"ml.g5.12xlarge\"",        \
+	      .pattern = "ml\\.[a-z0-9-]+\\.[a-z0-9]+", .meant = meant_instance_type,           \
+	      .example = "\"ml.g5.12xlarge\"",                                                  \
 	      .doc = "Instance type, with its ml. prefix."),                                    \
 		FIELD(S, count, .min = 1, .max = 1000, .dflt = "1", .unit = "nodes",            \
 		      .doc = "How many nodes."),                                                \
@@ -77,11 +87,11 @@ static const char *const interface_modes[] = {"efa", "efa-only", NULL};
 		      .example = "[\"InstanceStress\"]",                                        \
 		      .doc = "InstanceStress, InstanceConnectivity: run before "                \
 			     "a node takes work."),                                             \
-		FIELD(S, group_name, .pattern = "[a-zA-Z0-9](-*[a-zA-Z0-9])*",                  \
-		      .max = 63, .dflt = "\"workers\"",                                         \
-		      .doc = "Name of the instance group."),                                    \
-		FIELD(S, hyperpod_name, .pattern = "[a-zA-Z0-9](-*[a-zA-Z0-9])*",               \
-		      .max = 63,                                                                \
+		FIELD(S, group_name, .meant = meant_group_name,                                 \
+		      .pattern = "[a-zA-Z0-9](-*[a-zA-Z0-9])*", .max = 63,                      \
+		      .dflt = "\"workers\"", .doc = "Name of the instance group."),             \
+		FIELD(S, hyperpod_name, .meant = meant_group_name,                              \
+		      .pattern = "[a-zA-Z0-9](-*[a-zA-Z0-9])*", .max = 63,                      \
 		      .doc = "Name of the HyperPod cluster; the "                               \
 			     "cluster's when not given."),                                      \
 		FIELD(S, volume_size_gb, .min = 100, .max = 16384, .dflt = "500",               \

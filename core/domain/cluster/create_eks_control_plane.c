@@ -14,6 +14,7 @@
 #include "core/domain/step/names.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
+#include "core/op/denial.h"
 #include "gen/cloudformation.h"
 
 /* --- is the name free? -------------------------------------------------- */
@@ -210,6 +211,7 @@ static void stack_failed(struct step_ctx *c)
 		    json_str_or(first, "ResourceStatus", stack_status(c)), reason, NULL);
 	err_fix(e, "Remove the cause, then retry the operation: the failed stack is "
 		   "deleted and made again.");
+	denial_explain(e, reason, c->arena);
 }
 
 static void save_outputs(struct step_ctx *c, const json_t *stack)

@@ -1,6 +1,7 @@
 /* What can be had: zones, instance types, quotas. */
 #include <string.h>
 
+#include "core/domain/cluster/cluster_in.h"
 #include "core/domain/cluster/zones.h"
 #include "core/domain/hyperpod/preflight.h"
 #include "core/domain/offer/cached.h"
@@ -290,7 +291,8 @@ static const char *const quota_types[] = {"on_demand", "spot", NULL};
 
 static const struct field quotas_in[] = {
 	FIELD(struct check_quotas, instance_type, .flags = FIELD_REQUIRED,
-	      .pattern = "ml\\.[a-z0-9-]+\\.[a-z0-9]+", .example = "\"ml.g5.12xlarge\"",
+	      .pattern = "ml\\.[a-z0-9-]+\\.[a-z0-9]+", .meant = meant_instance_type,
+	      .example = "\"ml.g5.12xlarge\"",
 	      .doc = "Instance type, with its ml. prefix."),
 	FIELD(struct check_quotas, count, .min = 1, .max = 10000, .dflt = "1",
 	      .doc = "Nodes wanted."),

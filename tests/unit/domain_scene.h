@@ -1,0 +1,235 @@
+/*
+ * domain_scene.h - one step of a kind, played against recorded answers.
+ *
+ * Answers are found by "service:Operation" or "service:Operation VALUE", where
+ * VALUE is a string of the request (the name or id asked for). A call without
+ * an answer is told that there is no such thing. {"!": code, "message": text}
+ * is a refusal. What came of it is one text, to be searched for words:
+ *
+ *	fail quota human: detail / field / seen / expected / fix / causes
+ *	wait: what is waited for
+ *	call ec2:CreateSubnet: sentence {request}
+ *	advance, done, goto STEP
+ *	warning: text          (and one line for every other event)
+ */
+#ifndef INSTANTSTART_TESTS_UNIT_DOMAIN_SCENE_H
+#define INSTANTSTART_TESTS_UNIT_DOMAIN_SCENE_H
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "core/aws/errors.h"
+#include "core/domain/capability.h"
+#include "core/json/tree.h"
+#include "core/op/runner.h"
+#include "core/op/walk.h"
+
+enum { SCENE_WORDS = 6 };
+
+struct scene {
+	const char *id; /* of the case */
+	const char *kind, *step;
+	const char *input, *data, *answers; /* JSON with ' for "; NULL: {} */
+	int64_t age_s;                      /* since the step began */
+	/* All of these are in the text; a word that begins with "!" is not. */
+	const char *says[SCENE_WORDS];
+	/* The answer to the call that the step sends; NULL: it is not made. */
+	const char *answered;
+};
+
+static const int64_t scene_now_ms = INT64_C(1767323045000); /* 2026-01-02T03:04:05Z */
+
+/* JSON with ' for ", so that rows stay readable. */
+static inline json_t *scene_tree(struct arena *a, const char *text)
+{
+	char *z = arena_strdup(a, text ? text : "{}");
+	struct err e = {0};
+	json_t *t;
+
+	for (char *p = z; *p; p++)
+		if (*p == '\'')
+			*p = '"';
+	t = json_parse(a, str_of(z), &e);
+
+	cr_assert(t, "%s: %s", text, e.detail);
+	return t;
+}
+
+/* "call VALUE" for any string of the request, else "call". */
+static inline json_t *scene_recorded(struct arena *a, const json_t *answers,
+				     const char *call, const json_t *in)
+{
+	const char *key;
+	json_t *value, *found;
+	size_t i;
+
+	json_object_foreach((json_t *)(uintptr_t)in, key, value) {
+		found = json_is_string(value)
+				? json_object_get(answers,
+						  arena_printf(a, "%s %s", call,
+							       json_string_value(value)))
+				: scene_recorded(a, answers, call, value);
+		if (found)
+			return found;
+	}
+	json_array_foreach(in, i, value)
+		if (json_is_string(value) &&
+		    (found = json_object_get(
+			     answers,
+			     arena_printf(a, "%s %s", call, json_string_value(value)))))
+			return found;
+	return NULL;
+}
+
+static inline struct answer scene_answer(struct arena *a, const struct exchange *x,
+					 json_t *out)
+{
+	struct answer ans = {.via = x->via,
+			     .call = exchange_name(x, a),
+			     .ok = true,
+			     .out = out,
+			     .code = "",
+			     .message = "",
+			     .request_id = "req-1"};
+
+	if (!out) {
+		ans.ok = false;
+		ans.errc = ERR_CLOUD_NOT_FOUND;
+		ans.code = "NotFound";
+		ans.message = "there is no such thing";
+	} else if (json_object_get(out, "!")) {
+		ans.ok = false;
+		ans.out = NULL;
+		ans.code = json_str_at(out, "!");
+		ans.message = json_str_or(out, "message", "");
+		ans.errc =
+			aws_errc((enum aws_service_id) - 1, ans.code, ans.message, 400);
+	}
+	return ans;
+}
+
+static inline void scene_say(struct buf *b, const struct step_ctx *c,
+			     const struct exchange *x)
+{
+	const struct verdict *v = &c->verdict;
+	const struct err *e = &v->error;
+	size_t i;
+	json_t *event;
+
+	if (v->kind == VERDICT_FAIL || v->kind == VERDICT_RETRY) {
+		buf_printf(b, "%s %s %s: %s / %s / %s / %s / %s",
+			   v->kind == VERDICT_FAIL ? "fail" : "retry",
+			   errc_info(e->code)->slug, retry_word_name(err_retry(e)),
+			   e->detail, e->field, e->seen, e->expected, e->fix);
+		for (i = 0; i < e->n_causes; i++)
+			buf_printf(b, " / %s %s", e->cause[i].code, e->cause[i].message);
+	} else if (v->kind == VERDICT_WAIT) {
+		buf_printf(b, "wait: %s", v->waiting_for);
+	} else if (v->kind == VERDICT_DONE) {
+		buf_printf(b, "done: %s", json_text(c->arena, v->result));
+	} else if (v->kind == VERDICT_ADVANCE && v->step) {
+		buf_printf(b, "goto %s", v->step);
+	} else if (x->via != VIA_NONE) {
+		buf_printf(b, "call %s: %s %s", exchange_name(x, c->arena), x->what,
+			   json_text(c->arena, exchange_tree(x, c->arena)));
+	} else {
+		buf_adds(b, "advance");
+	}
+	json_array_foreach(c->events, i, event)
+		buf_printf(b, "\n%s: %s", json_str_or(event, "what", ""),
+			   json_str_or(event, "data.text",
+				       json_text(c->arena, json_at(event, "data"))));
+}
+
+/* Reads as the runner does: what the step must not see ends it. */
+static inline void scene_observe(struct step_ctx *c, const json_t *answers)
+{
+	for (int i = 0; c->step->observe && c->verdict.kind == VERDICT_NONE; i++) {
+		struct exchange x = {.via = VIA_NONE};
+		struct answer ans;
+		json_t *in, *out;
+
+		cr_assert_lt(i, 50, "%s reads without end", c->step->name);
+		if (!c->step->observe(c, &x) || x.via == VIA_NONE)
+			return;
+		in = exchange_tree(&x, c->arena);
+		out = scene_recorded(c->arena, answers, exchange_name(&x, c->arena), in);
+		if (!out)
+			out = json_object_get(answers, exchange_name(&x, c->arena));
+		ans = scene_answer(c->arena, &x, out);
+		if (!ans.ok && ans.errc != ERR_CLOUD_NOT_FOUND && !c->step->sees_errors)
+			walk_answer_failed(c, &ans);
+		else
+			c->step->seen(c, &ans);
+		c->reads++;
+	}
+}
+
+static inline const char *scene_play(struct arena *a, const struct scene *s)
+{
+	static struct config cfg;
+	static const struct where where = {.account = "111122223333",
+					   .region = "us-west-2",
+					   .partition = "aws",
+					   .caller_arn =
+						   "arn:aws:iam::111122223333:role/us"};
+	const struct kind *kind = kind_find(kinds, s->kind);
+	struct step_ctx c = {
+		.arena = a,
+		.cfg = &cfg,
+		.where = &where,
+		.op_id = "op_1",
+		.root_id = "op_1",
+		.target = "demo",
+		.input = scene_tree(a, s->input),
+		.data = scene_tree(a, s->data),
+		.seen = json_new_object(a),
+		.now_ms = scene_now_ms,
+		.step_since_ms = scene_now_ms - s->age_s * 1000,
+		.resources = json_new_list(a),
+		.catalog = json_new_list(a),
+		.events = json_new_list(a),
+	};
+	struct exchange x = {.via = VIA_NONE};
+	struct buf said;
+
+	cfg.poll_scale_percent = 100;
+	cr_assert(kind, "no kind %s", s->kind);
+	c.step = kind_step(kind, s->step);
+	cr_assert(c.step, "no step %s", s->step);
+	scene_observe(&c, scene_tree(a, s->answers));
+	if (c.verdict.kind == VERDICT_NONE && c.step->plan)
+		c.step->plan(&c, &x);
+	if (s->answered && c.verdict.kind == VERDICT_NONE && x.via != VIA_NONE) {
+		struct answer ans = scene_answer(a, &x, scene_tree(a, s->answered));
+
+		c.step->absorb(&c, &ans);
+	}
+	buf_init(&said, a, 1 << 16);
+	scene_say(&said, &c, &x);
+	return buf_cstr(&said);
+}
+
+static inline void scenes_hold(const struct scene *rows, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct arena a;
+		const char *said;
+
+		arena_init(&a, 0);
+		said = scene_play(&a, &rows[i]);
+		for (size_t j = 0; j < SCENE_WORDS && rows[i].says[j]; j++) {
+			const char *word = rows[i].says[j];
+			bool unwanted = word[0] == '!';
+
+			cr_expect_eq(strstr(said, word + unwanted) == NULL, unwanted,
+				     "%s, row %zu: \"%s\" in: %s", rows[i].id, i, word,
+				     said);
+		}
+		arena_free(&a);
+	}
+}
+
+#define SCENES_HOLD(rows) scenes_hold(rows, sizeof(rows) / sizeof((rows)[0]))
+
+#endif
