@@ -105,6 +105,8 @@ static void hyperpod_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	}
 	not_gone(c, "hyperpod");
+	if (hyperpod_is_vanishing(c))
+		return;
 	if (!step_tagged_cluster(c, json_at(saw(c, "tags"), "Tags"))) {
 		leave_foreign(c, "sagemaker:cluster", hyperpod_name(c));
 		return;

@@ -40,6 +40,15 @@ bool hyperpod_read_tags(struct step_ctx *c, struct exchange *x)
 			       json_packf(c->arena, "{s:s}", "ResourceArn", arn));
 }
 
+bool hyperpod_is_vanishing(struct step_ctx *c)
+{
+	if (!saw(c, "hyperpod") || saw_ok(c, "tags"))
+		return false;
+	step_wait(c, 5, "a look at the HyperPod cluster %s, which has just gone",
+		  hyperpod_name(c));
+	return true;
+}
+
 static bool owned_observe(struct step_ctx *c, struct exchange *x)
 {
 	return hyperpod_read(c, x) || hyperpod_read_tags(c, x);
@@ -66,7 +75,7 @@ static void refuse_foreign(struct step_ctx *c)
 static void check_name_plan(struct step_ctx *c, struct exchange *x)
 {
 	(void)x;
-	if (saw(c, "hyperpod") && !is_ours(c))
+	if (!hyperpod_is_vanishing(c) && saw(c, "hyperpod") && !is_ours(c))
 		refuse_foreign(c);
 }
 
@@ -130,7 +139,7 @@ static void clear_wreck_plan(struct step_ctx *c, struct exchange *x)
 {
 	const char *status = json_str_or(saw(c, "hyperpod"), "ClusterStatus", "");
 
-	if (!saw(c, "hyperpod"))
+	if (!saw(c, "hyperpod") || hyperpod_is_vanishing(c))
 		return;
 	if (!is_ours(c)) {
 		refuse_foreign(c);
@@ -211,6 +220,8 @@ static void create_plan(struct step_ctx *c, struct exchange *x)
 {
 	const json_t *there = saw(c, "hyperpod");
 
+	if (hyperpod_is_vanishing(c))
+		return;
 	if (there && !is_ours(c)) {
 		refuse_foreign(c);
 		return;

@@ -11,6 +11,8 @@ const char *hyperpod_name(const struct step_ctx *c);
 /* DescribeCluster under key "hyperpod"; then its tags under key "tags". */
 bool hyperpod_read(struct step_ctx *c, struct exchange *x);
 bool hyperpod_read_tags(struct step_ctx *c, struct exchange *x);
+/* It went between the two reads, so nobody knows whose it was: true, and waits. */
+bool hyperpod_is_vanishing(struct step_ctx *c);
 
 /*
  * "Cannot be assumed" means two things. With the role's trust policy at hand:
