@@ -97,6 +97,36 @@ const json_t *cloud_state(struct cloud *c)
 	return c->state;
 }
 
+json_t *cloud_save(struct cloud *c)
+{
+	return json_pack("{s:o, s:o, s:I, s:I, s:I}", "state", json_deep_copy(c->state),
+			 "settings", json_deep_copy(c->settings), "ids",
+			 (json_int_t)c->ids.state, "chance", (json_int_t)c->chance.state,
+			 "seq", (json_int_t)c->seq);
+}
+
+/* The tree itself stays: the arena has a hold on it. */
+static void replace(json_t *tree, const json_t *saved)
+{
+	json_t *copy = json_deep_copy(saved);
+
+	json_object_clear(tree);
+	json_object_update(tree, copy);
+	json_decref(copy);
+}
+
+void cloud_restore(struct cloud *c, const json_t *saved)
+{
+	replace(c->state, json_object_get(saved, "state"));
+	replace(c->settings, json_object_get(saved, "settings"));
+	c->ids.state = (uint64_t)json_int_or(saved, "ids", 0);
+	c->chance.state = (uint64_t)json_int_or(saved, "chance", 0);
+	c->seq = json_int_or(saved, "seq", 0);
+	c->n_open = 0;
+	json_array_clear(c->ledger);
+	json_array_clear(c->faults);
+}
+
 void cloud_configure(struct cloud *c, const json_t *settings)
 {
 	json_merge_patch(c->settings, settings);

@@ -108,6 +108,13 @@ json_t *cloud_ledger_open(struct cloud *c, const char *via, const char *service,
 void cloud_ledger_close(struct cloud *c, const char *outcome);
 /* The whole state: {table: {id: object}}; borrowed. */
 const json_t *cloud_state(struct cloud *c);
+/*
+ * A copy of the state, the settings and what ids and chances are drawn from, to
+ * go back to as often as wanted. The caller owns it. Going back begins a new
+ * ledger and forgets fault rules.
+ */
+json_t *cloud_save(struct cloud *c);
+void cloud_restore(struct cloud *c, const json_t *saved);
 
 /* --- faults ------------------------------------------------------------ */
 

@@ -2,6 +2,7 @@
  * The product's own kinds against the simulated cloud, in process: real
  * requests, signatures and answers; only the socket is missing.
  */
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +12,10 @@
 #include "core/json/tree.h"
 #include "core/op/walk.h"
 #include "tests/cloud/cloud.h"
-#include "tests/faults/harness.h"
+#include "tests/faults/chart.h"
+#include "tests/faults/cloud_lab.h"
 
-enum { LAG_MS = 25 * 1000, SEND_MS = 200, MODELS_MAX = 512 };
+enum { LAG_MS = 25 * 1000, SEND_MS = 200 };
 
 static const char account[] = "123456789012";
 static const char region[] = "us-west-2";
@@ -28,18 +30,6 @@ struct gate {
 	struct kube kube;
 	struct helm helm;
 };
-
-struct lab {
-	struct cloud *cloud;
-	char models[MODELS_MAX];
-	int mutations;
-	json_t *arrived; /* [{op, step, key, changed}] of mutations that arrived */
-};
-
-static struct lab *lab(struct harness *h)
-{
-	return h->world_state;
-}
 
 /* The build's file of API models: beside the programs, a folder or two up. */
 static void find_models(char *ret)
@@ -66,6 +56,13 @@ static void close_lab(struct harness *h)
 	json_decref(lab(h)->arrived);
 }
 
+/* An account that may use what the scenarios ask for. */
+static void grant(struct harness *h)
+{
+	cloud_configure(lab(h)->cloud,
+			json_packf(&h->run, "{s:{s:i}}", "quota", "L-4C3F99F6", 8));
+}
+
 static void reset(struct harness *h)
 {
 	struct cloud_options o = {
@@ -85,6 +82,7 @@ static void reset(struct harness *h)
 	if (!h->world_state) {
 		h->world_state = arena_new(&h->arena, struct lab);
 		find_models(lab(h)->models);
+		h->where.charts = chart_pins(&h->arena);
 	} else {
 		close_lab(h);
 	}
@@ -96,6 +94,34 @@ static void reset(struct harness *h)
 	}
 	lab(h)->arrived = json_array();
 	lab(h)->mutations = 0;
+	grant(h);
+}
+
+static void *save(struct harness *h)
+{
+	return json_pack("{s:o, s:o}", "cloud", cloud_save(lab(h)->cloud), "arrived",
+			 json_deep_copy(lab(h)->arrived));
+}
+
+static void restore(struct harness *h, const struct stage *s)
+{
+	cloud_restore(lab(h)->cloud, json_object_get(s->world, "cloud"));
+	json_array_clear(lab(h)->arrived);
+	json_array_extend(lab(h)->arrived, json_object_get(s->world, "arrived"));
+	lab(h)->mutations = 0;
+}
+
+static void drop(void *saved)
+{
+	json_decref(saved);
+}
+
+/* A process that died has lost its tokens. */
+static void forget(struct instance *i)
+{
+	const struct kube_target t = {.cluster_name = i->h->target};
+
+	kube_token_drop(i->r.kube, &t);
 }
 
 /* --- the gate ---------------------------------------------------------- */
@@ -107,9 +133,10 @@ static const char *key_of(struct harness *h, const json_t *entry)
 
 	json_object_del(in, "ClientRequestToken");
 	json_object_del(in, "clientRequestToken");
-	return arena_printf(&h->run, "%s:%s %s",
+	return arena_printf(&h->run, "%s:%s %s %s",
 			    json_str_or(entry, "service", "kubernetes"),
-			    json_str_or(entry, "op", ""), json_digest(&h->run, in));
+			    json_str_or(entry, "op", ""),
+			    json_str_or(entry, "target", ""), json_digest(&h->run, in));
 }
 
 /*
@@ -138,12 +165,17 @@ static void note_arrival(struct gate *g, const json_t *line)
 {
 	struct harness *h = g->i->h;
 
-	lab(h)->mutations++;
 	json_push(lab(h)->arrived,
-		  json_pack("{s:s, s:s, s:s, s:b}", "op", g->i->op, "step",
-			    g->i->step->name, "key", key_of(h, line), "changed",
-			    json_len_at(line, "effects") > 0));
+		  json_pack("{s:s, s:s, s:s, s:b, s:O}", "op", g->i->op, "step",
+			    g->i->step->name, "key", key_of(h, line), "helm",
+			    g->x->via == VIA_HELM, "effects", json_at(line, "effects")));
 	harness_point(h, "after-send", g->i->step);
+}
+
+/* Of what Helm asks, and of a signed-in call's own preparations, the writes. */
+static bool mutates(const struct exchange *x, const struct http_request *req)
+{
+	return x->via == VIA_AWS || !streq(req->method, "GET");
 }
 
 static bool pass(struct transport *t, struct arena *a, const struct http_request *req,
@@ -156,6 +188,8 @@ static bool pass(struct transport *t, struct arena *a, const struct http_request
 	const json_t *line;
 	bool answered;
 
+	/* Also what never arrives counts: it is what faults are aimed at. */
+	lab(h)->mutations += g->x && mutates(g->x, req);
 	clock_manual_advance(&h->clock, SEND_MS);
 	answered = inner->send(inner, a, req, ret, e);
 	harness_sync(g->i);
@@ -178,6 +212,17 @@ static void exchange(struct runner *r, const struct exchange *x, const char *tok
 	runner_exchange(&i->r, x, token, a, ret);
 	i->r.exchange = exchange;
 	g->x = before;
+}
+
+static void run_helm(struct helm *helm, const struct kube_target *t, const char *token,
+		     const struct helm_request *r, struct arena *a,
+		     struct helm_result *ret)
+{
+	struct gate *g =
+		(struct gate *)(void *)((char *)helm - offsetof(struct gate, helm));
+
+	(void)token;
+	chart_run(&g->kube, &g->i->h->clock.clock, t, r, a, ret);
 }
 
 static const char *lookup(void *ctx, const char *name)
@@ -205,7 +250,7 @@ static void attach(struct harness *h, struct instance *i)
 		.lookup = lookup,
 	};
 	kube_init(&g->kube, &h->arena, &g->transport, &g->aws, h->cfg.call_timeout_ms);
-	g->helm = (struct helm){.timeout_ms = h->cfg.call_timeout_ms};
+	g->helm = (struct helm){.timeout_ms = h->cfg.call_timeout_ms, .run = run_helm};
 	i->r.aws = &g->aws;
 	i->r.kube = &g->kube;
 	i->r.helm = &g->helm;
@@ -220,10 +265,14 @@ static const char *name_of_fault(int fault)
 	return faults[fault];
 }
 
-static void set_fault(struct harness *h, int nth, int fault)
+static void begun(struct harness *h)
 {
 	json_array_clear(lab(h)->arrived);
 	lab(h)->mutations = 0;
+}
+
+static void set_fault(struct harness *h, int nth, int fault)
+{
 	if (nth)
 		cloud_add_fault(lab(h)->cloud,
 				json_packf(&h->run, "{s:b, s:i, s:i, s:s}", "mutating", 1,
@@ -245,108 +294,56 @@ static int mutations(struct harness *h)
 	return lab(h)->mutations;
 }
 
-static bool happened(struct harness *h, const char *op, const char *step,
-		     const char *item)
-{
-	size_t i;
-	const json_t *row;
+#define NODES                                                                             \
+	"\"zone\": \"us-west-2a\", \"instance_type\": \"ml.g5.12xlarge\", \"count\": 1, " \
+	"\"capacity_type\": \"on_demand\", \"group_name\": \"workers\", "                 \
+	"\"volume_size_gb\": 500"
+#define STORAGE "\"name\": \"data\", \"namespace\": \"default\", \"uid\": -1, \"gid\": -1"
+#define PIPELINE                                                                         \
+	.kind = "create_cluster",                                                        \
+	.input =                                                                         \
+		"{\"kubernetes_version\": \"1.33\", \"selected_by\": \"tester\", " NODES \
+		"}"
 
-	(void)item;
-	json_array_foreach(lab(h)->arrived, i, row)
-		if (streq(json_str_at(row, "op"), op) &&
-		    streq(json_str_at(row, "step"), step) &&
-		    json_bool_or(row, "changed", false))
-			return true;
-	return false;
-}
-
-/* --- end state and invariants ------------------------------------------ */
-
-static void describe(struct harness *h, struct buf *out)
-{
-	const char *table;
-	json_t *rows;
-
-	json_object_foreach((json_t *)(uintptr_t)cloud_state(lab(h)->cloud), table, rows)
-		/* How often something was reported or asked is timing, not state. */
-		if (json_object_size(rows) > 0 && !strstr(table, "event") &&
-		    !strstr(table, "token"))
-			buf_printf(out, "%s: %zu\n", table, json_object_size(rows));
-}
-
-/* I1, I2: each mutation has an intent; none has its effect twice. */
-static void check_effects(struct harness *h)
-{
-	json_t *seen = json_own(&h->run, json_object());
-	const struct db_rows rows = harness_query(
-		h,
-		"select f.op_id || ' ' || f.step as key from effect f join operation o on o.id = "
-		"f.op_id where o.root_id = $1",
-		h->op);
-	size_t i;
-	const json_t *row;
-
-	json_array_foreach(lab(h)->arrived, i, row) {
-		const char *at = arena_printf(&h->run, "%s %s", json_str_at(row, "op"),
-					      json_str_at(row, "step"));
-		const char *key =
-			arena_printf(&h->run, "%s %s", at, json_str_at(row, "key"));
-		bool intended = false;
-
-		for (int n = 0; n < rows.n && !intended; n++)
-			intended = streq(db_text(&rows, n, "key"), at);
-		if (!intended)
-			harness_blame(h, "I1: %s arrived without an intent", key);
-		if (!json_bool_or(row, "changed", false))
-			continue;
-		if (json_object_get(seen, key))
-			harness_blame(h, "I2: two effects of %s", key);
-		json_object_set_new(seen, key, json_true());
-	}
-}
-
-/* I3, I8: what carries our tag is owned, itself or by its stack. */
-static void check_owned(struct harness *h)
-{
-	const struct db_rows rows = harness_query(
-		h, "select id, arn from resource where op_id = $1 and state <> 'gone'",
-		h->op);
-	const char *table, *id;
-	json_t *objects, *o;
-
-	json_object_foreach((json_t *)(uintptr_t)cloud_state(lab(h)->cloud), table,
-			    objects)
-		json_object_foreach(objects, id, o) {
-			const char *text = json_text(&h->run, o);
-			bool owned = strstr(text, "aws:cloudformation:stack-") != NULL;
-
-			if (!strstr(text, h->op) || strstr(table, "event") ||
-			    strstr(table, "token"))
-				continue;
-			for (int n = 0; n < rows.n && !owned; n++)
-				owned = strstr(text, db_text(&rows, n, "id")) ||
-					streq(db_text(&rows, n, "id"), id);
-			if (!owned)
-				harness_blame(h, "%s: %s %s is owned by no row",
-					      h->cancelled ? "I8" : "I3", table, id);
-		}
-}
-
-static void check(struct harness *h)
-{
-	check_effects(h);
-	check_owned(h);
-}
-
-#define CONTROL_PLANE                                                                    \
-	.kind = "create_eks_control_plane", .input = "{\"kubernetes_version\": \"1.33\"}"
-
-static const struct scenario control_plane = {CONTROL_PLANE};
+static const struct scenario control_plane = {
+	.name = "create_eks_control_plane",
+	.kind = "create_eks_control_plane",
+	.input = "{\"kubernetes_version\": \"1.33\"}"};
+static const struct scenario dependencies = {.name = "reconcile_dependencies",
+					     .kind = "reconcile_dependencies",
+					     .before = &control_plane};
+static const struct scenario pipeline = {.name = "create_cluster", PIPELINE};
 
 static const struct scenario scenarios[] = {
-	{CONTROL_PLANE},
-	{.kind = "delete_cluster", .before = &control_plane},
-	{.kind = NULL},
+	{.name = "create_eks_control_plane",
+	 .kind = "create_eks_control_plane",
+	 .input = "{\"kubernetes_version\": \"1.33\"}"},
+	{.name = "reconcile_dependencies",
+	 .kind = "reconcile_dependencies",
+	 .before = &control_plane},
+	{.name = "create_hyperpod_cluster",
+	 .kind = "create_hyperpod_cluster",
+	 .input = "{" NODES "}",
+	 .before = &dependencies},
+	{.name = "create_s3_storage",
+	 .kind = "create_s3_storage",
+	 .input = "{" STORAGE ", \"name\": \"more\"}",
+	 .before = &pipeline},
+	{.name = "delete_storage",
+	 .kind = "delete_storage",
+	 .input = "{" STORAGE "}",
+	 .before = &pipeline},
+	{.name = "import_cluster",
+	 .kind = "import_cluster",
+	 .target = "imported",
+	 .input = "{\"eks_name\": \"w000001\"}",
+	 .before = &pipeline},
+	{.name = "create_cluster", .can_undo = true, PIPELINE},
+	{.name = "delete_cluster", .kind = "delete_cluster", .before = &pipeline},
+	{.name = "delete_control_plane",
+	 .kind = "delete_cluster",
+	 .before = &control_plane},
+	{.name = NULL},
 };
 
 const struct fault_world cloud_world = {
@@ -356,14 +353,19 @@ const struct fault_world cloud_world = {
 	.lag_ms = LAG_MS,
 	.reset = reset,
 	.close = close_lab,
+	.save = save,
+	.restore = restore,
+	.drop = drop,
+	.forget = forget,
 	.attach = attach,
 	.exchange = exchange,
+	.begun = begun,
 	.set_fault = set_fault,
 	.set_random = set_random,
 	.mutations = mutations,
-	.happened = happened,
-	.describe = describe,
-	.check = check,
+	.happened = cloud_happened,
+	.describe = cloud_describe,
+	.check = cloud_check,
 	.n_faults = sizeof(faults) / sizeof(*faults),
 	.fault_name = name_of_fault,
 };

@@ -2,11 +2,11 @@
  * Every crash point, every fault of every mutation, cancel at every instant,
  * and seeded random runs.
  *
- *   FAULTS_DB='host=… user=…' crash_test [small|cloud] [--sample N] [--seed S] [--runs N]
- * [-v]
+ *   FAULTS_DB='host=… user=…' crash_test [small|cloud] [--sample N] [--seed S]
+ *   [--runs N] [--kind K] [--point P] [--shard I/N] [-v]
  *
- * Without --sample everything is run. A sample is printed, and so is what fails,
- * with the arguments that run it again.
+ * Without --sample everything is run; --shard takes every N-th. A sample is
+ * printed, and so is what fails, with the arguments that run it again.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,9 +21,14 @@ struct options {
 	int64_t seed;
 	int64_t runs;     /* random ones for each scenario */
 	int64_t only_run; /* with --seed: this one alone */
+	int64_t only_point;
+	int64_t shard, shards;
+	const char *kind; /* of the scenario's name; NULL: all */
 	bool verbose;
 	const struct fault_world *world;
 };
+
+enum { STAGES_MAX = 100, STAGE_EVERY = 40 };
 
 struct tally {
 	int points;
@@ -31,7 +36,8 @@ struct tally {
 	int cancels;
 	int random;
 	int failed;
-	int skipped;
+	int skipped; /* not in the sample */
+	int64_t tried;
 };
 
 /* What an undisturbed run comes to. */
@@ -40,12 +46,14 @@ struct reference {
 	struct spot spot[SPOTS_MAX];
 	int n_spots;
 	int n_mutations;
+	struct stage stage[STAGES_MAX];
+	int n_stages;
 };
 
 static void report(struct harness *h, struct tally *t, const char *what, const char *why)
 {
 	if (++t->failed <= 20)
-		printf("faults: FAILED %s, %s: %s\n", h->scenario->kind, what, why);
+		printf("faults: FAILED %s, %s: %s\n", h->scenario->name, what, why);
 }
 
 static void clear(struct harness *h)
@@ -55,22 +63,52 @@ static void clear(struct harness *h)
 	h->random_permille = 0;
 }
 
+/* Where two texts begin to differ. */
+static void show_difference(const char *want, const char *got)
+{
+	enum { SHOWN = 300, BEFORE = 100 };
+	size_t at = 0, line;
+
+	while (want[at] && want[at] == got[at])
+		at++;
+	for (line = at; line > 0 && want[line - 1] != '\n';)
+		line--;
+	line = at - line > BEFORE ? at - BEFORE : line;
+	printf("--- expected\n%.*s\n--- got\n%.*s\n---\n", SHOWN, want + line, SHOWN,
+	       got + line);
+}
+
+/* The run goes on from there; NULL: it begins at the beginning. */
+static const struct stage *before_point(const struct reference *ref, int at, int nth)
+{
+	const struct stage *found = NULL;
+
+	for (int i = 0; i < ref->n_stages; i++)
+		if ((at && ref->stage[i].n_spots < at) ||
+		    (nth && ref->stage[i].mutations < nth))
+			found = &ref->stage[i];
+	return found;
+}
+
 /* A run must end as the undisturbed one did, and break no invariant. */
 static void judge(struct harness *h, const struct scenario *s,
-		  const struct reference *ref, struct tally *t, const char *what)
+		  const struct reference *ref, bool same_end, struct tally *t,
+		  const char *what)
 {
+	const struct stage *from =
+		h->random_permille ? NULL : before_point(ref, h->at, h->fault_nth);
 	const char *got;
 
-	if (!harness_run(h, s)) {
+	if (!(from ? harness_resume(h, s, from) : harness_run(h, s, NULL))) {
 		report(h, t, what, h->why);
 		return;
 	}
-	if (!ref)
+	if (!same_end)
 		return;
 	got = harness_signature(h);
 	if (!streq(got, ref->signature)) {
 		report(h, t, what, "another end state");
-		printf("--- expected\n%s--- got\n%s---\n", ref->signature, got);
+		show_difference(ref->signature, got);
 	}
 }
 
@@ -78,6 +116,8 @@ static void judge(struct harness *h, const struct scenario *s,
 static bool is_picked(const struct options *o, struct rng *rng, struct tally *t,
 		      int total)
 {
+	if (t->tried++ % o->shards != o->shard)
+		return false;
 	if (o->sample == 0 || total <= o->sample ||
 	    (int64_t)rng_below(rng, (uint64_t)total) < o->sample)
 		return true;
@@ -88,11 +128,15 @@ static bool is_picked(const struct options *o, struct rng *rng, struct tally *t,
 static bool learn(struct harness *h, const struct scenario *s, struct reference *ref,
 		  struct tally *t)
 {
+	struct stages keep = {.v = ref->stage, .max = STAGES_MAX, .every = STAGE_EVERY};
+
 	clear(h);
-	if (!harness_run(h, s)) {
+	rng_seeded_init(&h->rng, 1);
+	if (!harness_run(h, s, &keep)) {
 		report(h, t, "undisturbed", h->why);
 		return false;
 	}
+	ref->n_stages = keep.n;
 	ref->signature = arena_strdup(&h->arena, harness_signature(h));
 	memcpy(ref->spot, h->spot, sizeof(ref->spot));
 	ref->n_spots = h->n_spots;
@@ -110,7 +154,8 @@ static void at_points(struct harness *h, const struct scenario *s,
 		for (int at = 1; at <= ref->n_spots; at++) {
 			const struct spot *p = &ref->spot[at - 1];
 
-			if (!is_picked(o, rng, t, ref->n_spots * 4))
+			if (o->only_point ? at != o->only_point
+					  : !is_picked(o, rng, t, ref->n_spots * 4))
 				continue;
 			clear(h);
 			h->act = (enum act)act;
@@ -118,10 +163,9 @@ static void at_points(struct harness *h, const struct scenario *s,
 			snprintf(what, sizeof(what), "%s at %s of %s (point %d)",
 				 act_name(h->act), p->point, p->step->name, at);
 			if (o->sample || o->verbose)
-				printf("faults: %s, %s\n", s->kind, what);
+				printf("faults: %s, %s\n", s->name, what);
 			/* A cancelled run ends otherwise; invariants judge it. */
-			judge(h, s, act == ACT_CRASH || act == ACT_STALL ? ref : NULL, t,
-			      what);
+			judge(h, s, ref, act == ACT_CRASH || act == ACT_STALL, t, what);
 			if (act == ACT_CRASH || act == ACT_STALL)
 				t->points += h->acted;
 			else
@@ -146,8 +190,8 @@ static void at_mutations(struct harness *h, const struct scenario *s,
 			snprintf(what, sizeof(what), "%s at mutation %d",
 				 h->world->fault_name(fault), nth);
 			if (o->sample || o->verbose)
-				printf("faults: %s, %s\n", s->kind, what);
-			judge(h, s, ref, t, what);
+				printf("faults: %s, %s\n", s->name, what);
+			judge(h, s, ref, true, t, what);
 			t->faults++;
 		}
 	}
@@ -161,28 +205,41 @@ static void at_random(struct harness *h, const struct scenario *s,
 	char what[128];
 
 	for (int64_t run = 0; run < o->runs; run++) {
-		if (o->only_run >= 0 && run != o->only_run)
+		if (o->only_run >= 0 ? run != o->only_run
+				     : t->tried++ % o->shards != o->shard)
 			continue;
 		clear(h);
 		h->random_permille = 60;
 		rng_seeded_init(&h->rng, (uint64_t)(o->seed * 1000003 + run));
 		snprintf(what, sizeof(what), "random (--seed %lld --run %lld)",
 			 (long long)o->seed, (long long)run);
-		judge(h, s, ref, t, what);
+		judge(h, s, ref, true, t, what);
 		t->random++;
 	}
 }
 
+static _Noreturn void usage(void)
+{
+	fprintf(stderr,
+		"usage: crash_test [small|cloud] [--sample N] [--seed S] [--runs N] "
+		"[--run N] [--kind K] [--point P] [--shard I/N] [-v]\n");
+	exit(2);
+}
+
 static void read_options(struct options *o, int argc, char **argv)
 {
-	*o = (struct options){
-		.runs = 60, .seed = 1, .only_run = -1, .world = &small_world};
+	*o = (struct options){.runs = 60,
+			      .seed = 1,
+			      .only_run = -1,
+			      .shards = 1,
+			      .world = &small_world};
 	for (int i = 1; i < argc; i++) {
-		int64_t *number = streq(argv[i], "--sample") ? &o->sample
-				  : streq(argv[i], "--seed") ? &o->seed
-				  : streq(argv[i], "--runs") ? &o->runs
-				  : streq(argv[i], "--run")  ? &o->only_run
-							     : NULL;
+		int64_t *number = streq(argv[i], "--sample")  ? &o->sample
+				  : streq(argv[i], "--seed")  ? &o->seed
+				  : streq(argv[i], "--runs")  ? &o->runs
+				  : streq(argv[i], "--run")   ? &o->only_run
+				  : streq(argv[i], "--point") ? &o->only_point
+							      : NULL;
 
 		if (streq(argv[i], "-v")) {
 			o->verbose = true;
@@ -190,14 +247,44 @@ static void read_options(struct options *o, int argc, char **argv)
 			o->world = &cloud_world;
 		} else if (streq(argv[i], small_world.name)) {
 			o->world = &small_world;
+		} else if (streq(argv[i], "--kind") && i + 1 < argc) {
+			o->kind = argv[++i];
+		} else if (streq(argv[i], "--shard") && i + 1 < argc) {
+			struct str n = str_of(argv[++i]);
+
+			if (!str_to_i64(str_cut(&n, '/'), &o->shard) ||
+			    !str_to_i64(n, &o->shards))
+				usage();
 		} else if (!number || i + 1 == argc ||
 			   !str_to_i64(str_of(argv[++i]), number)) {
-			fprintf(stderr,
-				"usage: crash_test [small|cloud] [--sample N] [--seed S] [--runs N] "
-				"[--run N] [-v]\n");
-			exit(2);
+			usage();
 		}
 	}
+}
+
+static void run_scenario(struct harness *h, const struct scenario *s,
+			 struct reference *ref, const struct options *o, struct rng *rng,
+			 struct tally *t)
+{
+	const struct tally before = *t;
+	const time_t start = time(NULL);
+
+	if (!learn(h, s, ref, t))
+		return;
+	if (o->only_run < 0) {
+		at_points(h, s, ref, o, rng, t);
+		at_mutations(h, s, ref, o, rng, t);
+	}
+	at_random(h, s, ref, o, t);
+	for (int i = 0; i < ref->n_stages; i++)
+		h->world->drop(ref->stage[i].world);
+	stages_drop(h, ref->stage[0].number);
+	printf("faults: %s: %d points and %d mutations in a run; %d crashes and stalls, "
+	       "%d faults, %d cancels, %d random runs; %d failed; %lld s\n",
+	       s->name, ref->n_spots, ref->n_mutations, t->points - before.points,
+	       t->faults - before.faults, t->cancels - before.cancels,
+	       t->random - before.random, t->failed - before.failed,
+	       (long long)(time(NULL) - start));
 }
 
 int main(int argc, char **argv)
@@ -219,15 +306,9 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	harness_init(&h, o.world, url);
 	rng_seeded_init(&pick, (uint64_t)o.seed);
-	for (const struct scenario *s = o.world->scenarios; s->kind; s++) {
-		if (!learn(&h, s, &ref, &t))
-			continue;
-		if (o.only_run < 0) {
-			at_points(&h, s, &ref, &o, &pick.rng, &t);
-			at_mutations(&h, s, &ref, &o, &pick.rng, &t);
-		}
-		at_random(&h, s, &ref, &o, &t);
-	}
+	for (const struct scenario *s = o.world->scenarios; s->kind; s++)
+		if (!o.kind || streq(o.kind, s->name))
+			run_scenario(&h, s, &ref, &o, &pick.rng, &t);
 	printf("faults: %s world: %d crash and stall points, %d faults of mutations, %d cancels, "
 	       "%d random runs; %d not in the sample; %d failed; %lld s\n",
 	       h.world->name, t.points, t.faults, t.cancels, t.random, t.skipped,

@@ -16,17 +16,6 @@ enum {
 };
 static const int64_t start_ms = 1767225600000;
 
-/* The hook has no context: the harness at work. Tests run one at a time. */
-static struct harness *at_work;
-
-const char *act_name(enum act a)
-{
-	static const char *const name[ACT_COUNT_] = {"none", "crash", "stall", "cancel",
-						     "undo"};
-
-	return name[a];
-}
-
 void harness_blame(struct harness *h, const char *fmt, ...)
 {
 	va_list ap;
@@ -38,11 +27,15 @@ void harness_blame(struct harness *h, const char *fmt, ...)
 	va_end(ap);
 }
 
-static void set_clock(struct harness *h, struct db *db)
+/* *was: what the session has already; a new one has none. */
+static void set_clock(struct harness *h, struct db *db, int64_t *was)
 {
 	struct db_rows rows;
 	struct err e;
 
+	if (*was == h->clock.wall)
+		return;
+	*was = h->clock.wall;
 	if (!DB(db, &h->run, &Q_clock_set, &rows, &e,
 		arena_printf(&h->run, "%lld", (long long)h->clock.wall)))
 		harness_blame(h, "the clock cannot be set: %s", e.detail);
@@ -50,7 +43,12 @@ static void set_clock(struct harness *h, struct db *db)
 
 void harness_sync(struct instance *i)
 {
-	set_clock(i->h, i->db);
+	set_clock(i->h, i->db, &i->synced_ms);
+}
+
+void harness_sync_admin(struct harness *h)
+{
+	set_clock(h, h->admin, &h->admin_ms);
 }
 
 /* The connection knows a prepared statement by the address of its query. */
@@ -76,7 +74,7 @@ struct db_rows harness_query(struct harness *h, const char *text, const char *pa
 	struct db_rows rows = {0};
 	struct err e;
 
-	set_clock(h, h->admin);
+	harness_sync_admin(h);
 	if (!db_query(h->admin, &h->run, query_of(h, text, n), DB_PARAMS(param),
 		      (size_t)n, &rows, &e))
 		harness_blame(h, "%s: %s %s", text, e.detail, e.cause[0].message);
@@ -92,18 +90,22 @@ static void connect_instance(struct instance *i)
 	arena_init(&i->db_arena, 0);
 	i->db = db_new(&i->db_arena, h->url, i->name, &h->clock.clock, &h->rng.rng);
 	i->r.db = i->db;
+	i->synced_ms = 0;
 }
 
 /* The process is gone: its connection and its memory with it. */
 static void kill_instance(struct instance *i)
 {
+	struct harness *h = i->h;
+
 	db_close(i->db);
 	arena_reset(&i->arena);
 	arena_free(&i->db_arena);
 	connect_instance(i);
+	h->world->forget(i);
 }
 
-static const char *snapshot(struct harness *h)
+const char *harness_snapshot(struct harness *h)
 {
 	const struct db_rows rows = harness_query(
 		h,
@@ -116,7 +118,7 @@ static const char *snapshot(struct harness *h)
 	return rows.n ? db_text(&rows, 0, "all_of_it") : "";
 }
 
-static bool tick(struct instance *i)
+bool harness_tick(struct instance *i)
 {
 	struct harness *h = i->h;
 	struct err e = {0};
@@ -144,125 +146,23 @@ static bool tick_or_die(struct instance *i)
 		kill_instance(h->cur);
 		return true;
 	}
-	worked = tick(i);
-	if (h->frozen && !streq(h->frozen, snapshot(h)))
+	worked = harness_tick(i);
+	if (h->frozen && !streq(h->frozen, harness_snapshot(h)))
 		harness_blame(h, "I5: a fenced runner has changed the journal");
 	return worked;
-}
-
-/* --- what goes wrong --------------------------------------------------- */
-
-static void order(struct harness *h,
-		  bool (*give)(struct db *, struct arena *, const struct order *,
-			       struct str *, struct err *),
-		  const char *op, json_t *args)
-{
-	const struct order o = {
-		.op_id = op, .principal = "tester", .face = "rest", .args = args};
-	struct str doc;
-	struct err e;
-
-	set_clock(h, h->admin);
-	/* It may have ended meanwhile: that is the one refusal that is allowed. */
-	if (!give(h->admin, &h->run, &o, &doc, &e) && e.code != ERR_STATE_CONFLICT)
-		harness_blame(h, "an order was refused: %s", e.detail);
-}
-
-static void cancel(struct harness *h, bool undo)
-{
-	h->cancelled = true;
-	h->undone = undo;
-	order(h, journal_cancel, h->op, json_packf(&h->run, "{s:b}", "undo", undo));
-}
-
-/* Freezes the runner at work beyond its lease while another takes over. */
-static void stall(struct harness *h)
-{
-	struct instance *frozen = h->cur;
-	struct instance *other = &h->inst[(frozen - h->inst + 1) % INSTANCES];
-
-	h->nested = true;
-	clock_manual_advance(&h->clock, runner_lease_ms(&frozen->r) + 1);
-	for (int n = 0; n < 2; n++)
-		if (!tick(other))
-			break;
-	h->nested = false;
-	h->cur = frozen;
-	harness_sync(frozen);
-	h->frozen = snapshot(h);
-}
-
-/*
- * A process that freezes between its last check and the send may leak one
- * effect when nothing but time guards it; those classes are not asked to
- * survive it. Nor is a token whose refusal, seen by the one who took over, has
- * made way for the next epoch.
- */
-static bool may_stall(const struct harness *h, const char *point, const struct step *s)
-{
-	if (streq(point, "after-settle"))
-		return false;
-	if (!streq(point, "before-send"))
-		return true;
-	return s->effect != EFFECT_TAGGED && s->effect != EFFECT_ONCE &&
-	       h->scenario->retries == 0;
-}
-
-static void act(struct harness *h, enum act a, const char *point, const struct step *s)
-{
-	if (a == ACT_CRASH) {
-		h->acted = true;
-		longjmp(h->crash, 1);
-	} else if (a == ACT_STALL && may_stall(h, point, s)) {
-		h->acted = true;
-		stall(h);
-	} else if (a == ACT_CANCEL || a == ACT_UNDO) {
-		h->acted = true;
-		cancel(h, a == ACT_UNDO);
-	}
-}
-
-static void note_operation(struct instance *i)
-{
-	const struct db_rows rows = harness_query(
-		i->h,
-		"select id from operation where claimed_by = $1 order by due_at desc limit 1",
-		i->name);
-
-	str_copy(i->op, sizeof(i->op), rows.n ? db_text(&rows, 0, "id") : "");
-}
-
-void harness_point(struct harness *h, const char *point, const struct step *s)
-{
-	h->cur->step = s;
-	if (streq(point, "after-claim"))
-		note_operation(h->cur);
-	if (h->nested)
-		return;
-	if (h->n_spots < SPOTS_MAX)
-		h->spot[h->n_spots] = (struct spot){point, s};
-	h->n_spots++;
-	if (h->act != ACT_NONE && h->n_spots == h->at)
-		act(h, h->act, point, s);
-	else if (h->random_permille && rng_below(&h->rng.rng, 1000) < h->random_permille)
-		act(h, rng_below(&h->rng.rng, 2) ? ACT_CRASH : ACT_STALL, point, s);
-}
-
-static void hook(const char *point, const struct step *s)
-{
-	harness_point(at_work, point, s);
 }
 
 /* --- one run ----------------------------------------------------------- */
 
 static void submit(struct harness *h)
 {
-	json_t *input = json_packf(&h->run, "{s:s}", "cluster", h->target);
-	const struct kind *k = kind_find(h->world->kinds, h->scenario->kind);
+	const struct scenario *sc = h->scenario;
+	const char *target = sc->target ? sc->target : h->target;
+	json_t *input = json_packf(&h->run, "{s:s}", "cluster", target);
 	struct submission s = {
 		.id = h->op,
-		.kind = k,
-		.target = h->target,
+		.kind = kind_find(h->world->kinds, sc->kind),
+		.target = target,
 		.input = input,
 		.principal = "tester",
 		.face = "rest",
@@ -271,38 +171,13 @@ static void submit(struct harness *h)
 	struct submitted got;
 	struct err e = {0};
 
-	if (h->scenario->input)
-		json_object_update(input,
-				   json_parse(&h->run, str_of(h->scenario->input), &e));
+	if (sc->input)
+		json_object_update(input, json_parse(&h->run, str_of(sc->input), &e));
 	s.digest = json_digest(&h->run, input);
-
 	id_make(&h->rng.rng, h->clock.wall, "op_", h->op, sizeof(h->op));
-	set_clock(h, h->admin);
+	harness_sync_admin(h);
 	if (!journal_submit(h->admin, &h->run, &s, &got, &e))
 		harness_blame(h, "submit: %s %s", e.detail, e.cause[0].message);
-}
-
-/* A person who can look at the world, which no program can. */
-static void decide(struct harness *h)
-{
-	const struct db_rows rows =
-		harness_query(h,
-			      "select id, step, question->'evidence'->>'item' as item, "
-			      "question->'choices'->0->>'id' as first from operation "
-			      "where root_id = $1 and state = 'held'",
-			      h->op);
-	const char *choice;
-
-	if (h->why)
-		return;
-	choice = db_text(&rows, 0, "first");
-	if (streq(choice, CHOICE_HAPPENED) &&
-	    !h->world->happened(h, db_text(&rows, 0, "id"), db_text(&rows, 0, "step"),
-				db_text(&rows, 0, "item") ? db_text(&rows, 0, "item")
-							  : ""))
-		choice = CHOICE_NOT_HAPPENED;
-	order(h, journal_answer, db_text(&rows, 0, "id"),
-	      json_packf(&h->run, "{s:s}", "choice", choice));
 }
 
 static struct db_rows look(struct harness *h)
@@ -318,132 +193,161 @@ static struct db_rows look(struct harness *h)
 		h->op);
 }
 
-/* One move of the world: a tick, or time, or a person. false: it has ended. */
-static bool move(struct harness *h, int *retries)
+static struct instance *next_instance(struct harness *h)
+{
+	h->turn =
+		h->random_permille ? (int)rng_below(&h->rng.rng, INSTANCES) : h->turn + 1;
+	return &h->inst[h->turn % INSTANCES];
+}
+
+/* One move of the world: time and a tick, or a person. false: it has ended. */
+static bool move(struct harness *h)
 {
 	const struct db_rows now = look(h);
 	int64_t due;
 
 	if (h->why)
 		return false;
-	if (streq(db_text(&now, 0, "state"), "failed") && *retries > 0) {
-		--*retries;
-		order(h, journal_retry, h->op, json_packf(&h->run, "{}"));
+	if (streq(db_text(&now, 0, "state"), "failed") && h->retries > 0) {
+		h->retries--;
+		harness_order(h, journal_retry, h->op, json_packf(&h->run, "{}"));
 		return true;
 	}
 	if (db_int(&now, 0, "live") + db_int(&now, 0, "held") == 0)
 		return false;
-	h->turn =
-		h->random_permille ? (int)rng_below(&h->rng.rng, INSTANCES) : h->turn + 1;
-	if (tick_or_die(&h->inst[h->turn % INSTANCES]))
-		return true;
 	if (db_text(&now, 0, "due_ms")) {
 		due = db_int(&now, 0, "due_ms");
 		if (due > h->clock.wall)
 			clock_manual_advance(&h->clock, due - h->clock.wall);
+		(void)tick_or_die(next_instance(h));
 	} else if (db_int(&now, 0, "held") > 0) {
-		decide(h);
+		harness_decide(h);
 	} else {
 		harness_blame(h, "I4: live, but never due");
 	}
 	return true;
 }
 
+static void keep_stage(struct harness *h, struct stages *keep)
+{
+	const int last = keep->n ? keep->v[keep->n - 1].n_spots : -keep->every;
+
+	if (keep->n < keep->max && h->n_spots - last >= keep->every)
+		stage_save(h, &keep->v[keep->n++]);
+}
+
+static void go_on(struct harness *h, struct stages *keep)
+{
+	int rounds = 0;
+
+	do {
+		if (keep)
+			keep_stage(h, keep);
+		if (++rounds > ROUNDS_MAX)
+			harness_blame(h, "I4: no end after %d rounds", rounds);
+	} while (!h->why && move(h));
+}
+
 static void begin(struct harness *h, const struct scenario *s)
 {
-	arena_reset(&h->run);
 	h->scenario = s;
 	h->acted = h->cancelled = h->undone = h->nested = false;
 	h->frozen = h->why = NULL;
-	h->n_spots = h->n_ticks = h->turn = 0;
-	snprintf(h->target, sizeof(h->target), "w%06d", ++h->n_runs);
-	clock_manual_advance(&h->clock, 60 * 1000);
-	h->world->reset(h);
+	h->n_spots = h->n_ticks = h->turn = h->retries = 0;
 }
 
-/* What the scenario builds on, without crash points and faults. */
-static void run_before(struct harness *h)
+/* As the world is before s, or after it, when nothing has gone wrong. */
+static const struct stage *base_of(struct harness *h, const struct scenario *s,
+				   bool after)
 {
-	const struct scenario *s = h->scenario;
-	const unsigned permille = h->random_permille;
-	int rounds = 0, retries = 0;
+	const struct stage *from;
+	struct base *b;
+	struct db_rows end;
 
-	if (!s->before)
-		return;
-	h->scenario = s->before;
-	h->random_permille = 0;
-	submit(h);
-	while (!h->why && move(h, &retries) && ++rounds < ROUNDS_MAX)
-		;
-	h->scenario = s;
-	h->random_permille = permille;
+	for (int i = 0; i < h->n_bases; i++)
+		if (h->base[i].of == s && h->base[i].after == after)
+			return &h->base[i].stage;
+	if (!after && s->before)
+		return base_of(h, s->before, true);
+	if (after) {
+		from = base_of(h, s, false);
+		if (!from)
+			return NULL;
+		stage_restore(h, from);
+		begin(h, s);
+		h->world->begun(h);
+		disturb_begin(h);
+		submit(h);
+		go_on(h, NULL);
+		end = look(h);
+		if (!h->why && !streq(db_text(&end, 0, "state"), "succeeded"))
+			harness_blame(h, "%s, on which it builds, is %s: %s", s->kind,
+				      db_text(&end, 0, "state"),
+				      db_text(&end, 0, "error"));
+		if (h->why)
+			return NULL;
+	} else {
+		begin(h, s);
+		stage_forget(h);
+		h->world->reset(h);
+	}
+	if (h->n_bases == BASES_MAX) {
+		harness_blame(h, "more than %d worlds to begin from", BASES_MAX);
+		return NULL;
+	}
+	b = &h->base[h->n_bases++];
+	b->of = s;
+	b->after = after;
+	stage_save(h, &b->stage);
+	return &b->stage;
 }
 
-bool harness_run(struct harness *h, const struct scenario *s)
+static bool finish(struct harness *h)
 {
-	int retries = s->retries + (h->random_permille ? 3 : 0);
-	int rounds = 0;
-
-	begin(h, s);
-	run_before(h);
-	h->world->set_fault(h, h->fault_nth, h->fault);
-	h->world->set_random(h, h->random_permille);
-	at_work = h;
-	crashpoint_hook = hook;
-	submit(h);
-	while (!h->why && move(h, &retries))
-		if (++rounds > ROUNDS_MAX)
-			harness_blame(h, "I4: no end after %d rounds", rounds);
 	crashpoint_hook = NULL;
 	if (!h->why)
 		invariants_check(h);
 	if (!h->why)
 		h->world->check(h);
-	/* A broken run must not disturb the next one. */
-	if (h->why)
-		(void)harness_query(
-			h, "update operation set due_at = 'infinity' where root_id = $1",
-			h->op);
 	return !h->why;
 }
 
-/* Ids that the world has drawn: twelve hexadecimal digits or more. */
-static void blot_ids(char *text)
+bool harness_run(struct harness *h, const struct scenario *s, struct stages *keep)
 {
-	static const char hex[] = "0123456789abcdef";
+	const unsigned permille = h->random_permille;
+	const struct rng_seeded rng = h->rng;
+	const struct stage *from;
 
-	for (char *p = text; *p; p++) {
-		const size_t n = strspn(p, hex);
-
-		if (n >= 12)
-			memset(p, '~', n);
-		if (n > 0)
-			p += n - 1;
-	}
+	arena_reset(&h->run);
+	h->why = NULL;
+	h->random_permille = 0;
+	from = base_of(h, s, false);
+	h->random_permille = permille;
+	if (!from)
+		return false;
+	stage_restore(h, from);
+	begin(h, s);
+	h->rng = rng;
+	h->retries = s->retries + (permille ? 3 : 0);
+	h->world->begun(h);
+	h->world->set_fault(h, h->fault_nth, h->fault);
+	h->world->set_random(h, permille);
+	disturb_begin(h);
+	submit(h);
+	go_on(h, keep);
+	return finish(h);
 }
 
-const char *harness_signature(struct harness *h)
+bool harness_resume(struct harness *h, const struct scenario *s, const struct stage *from)
 {
-	const struct db_rows rows = harness_query(
-		h,
-		"select string_agg(kind || ' ' || coalesce(stage, '') || ' ' || state || ' ' || "
-		"coalesce(result::text, ''), '; ' order by kind, stage) as ops, "
-		"(select string_agg(type || ' ' || state, ', ' order by type, state) from resource "
-		"where op_id = $1) as owned from operation where root_id = $1",
-		h->op);
-	struct buf b;
-	char *p;
-
-	buf_init(&b, &h->run, 1024 * 1024);
-	buf_printf(&b, "%s\nowned: %s\n", rows.n ? db_text(&rows, 0, "ops") : "",
-		   rows.n && db_text(&rows, 0, "owned") ? db_text(&rows, 0, "owned")
-							: "");
-	h->world->describe(h, &b);
-	p = arena_strdup(&h->run, buf_cstr(&b));
-	for (char *at = strstr(p, h->target); at; at = strstr(at, h->target))
-		memset(at, '#', strlen(h->target));
-	blot_ids(p);
-	return p;
+	arena_reset(&h->run);
+	begin(h, s);
+	stage_restore(h, from);
+	h->world->set_fault(h, h->fault_nth ? h->fault_nth - from->mutations : 0,
+			    h->fault);
+	disturb_begin(h);
+	go_on(h, NULL);
+	return finish(h);
 }
 
 /* --- life -------------------------------------------------------------- */
@@ -474,7 +378,7 @@ void harness_init(struct harness *h, const struct fault_world *w, const char *ur
 {
 	struct err e = {0};
 
-	*h = (struct harness){.world = w};
+	*h = (struct harness){.world = w, .target = "w000001"};
 	arena_init(&h->arena, 0);
 	arena_init(&h->run, 0);
 	clock_manual_init(&h->clock, start_ms);
@@ -490,6 +394,7 @@ void harness_init(struct harness *h, const struct fault_world *w, const char *ur
 	h->cfg.call_timeout_ms = CALL_MS;
 	h->cfg.visibility_ms = w->lag_ms + 5000;
 	h->cfg.poll_scale_percent = 100;
+	h->cfg.kube_image = "busybox:1";
 	h->admin = db_new(&h->arena, h->url, "faults", &h->clock.clock, &h->rng.rng);
 	if (!db_migrate(h->admin, &h->arena, &e)) {
 		fprintf(stderr, "faults: %s %s\n", e.detail, e.cause[0].message);
@@ -499,6 +404,7 @@ void harness_init(struct harness *h, const struct fault_world *w, const char *ur
 		h,
 		"truncate operation, effect, event, lock, idempotency, resource, catalog, cluster, audit cascade",
 		NULL);
+	stages_init(h);
 	for (int n = 0; n < INSTANCES; n++)
 		init_instance(h, n);
 }
@@ -510,6 +416,8 @@ void harness_free(struct harness *h)
 		arena_free(&h->inst[n].arena);
 		arena_free(&h->inst[n].db_arena);
 	}
+	for (int n = 0; n < h->n_bases; n++)
+		h->world->drop(h->base[n].stage.world);
 	if (h->world_state)
 		h->world->close(h);
 	db_close(h->admin);

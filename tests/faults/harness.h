@@ -17,6 +17,7 @@
 #include "core/db/db.h"
 #include "core/op/journal.h"
 #include "core/op/runner.h"
+#include "tests/faults/stage.h"
 
 struct harness;
 struct instance;
@@ -31,13 +32,22 @@ struct fault_world {
 	/* A fresh world for a run with this target. */
 	void (*reset)(struct harness *h);
 	void (*close)(struct harness *h);
+	/*
+	 * To go back to a stage. What save() gives is freed by drop(). What a
+	 * runner's process keeps between ticks is gone with forget().
+	 */
+	void *(*save)(struct harness *h);
+	void (*restore)(struct harness *h, const struct stage *s);
+	void (*drop)(void *saved);
+	void (*forget)(struct instance *i);
 	/* Gives a runner what it reaches the world by; may be NULL. */
 	void (*attach)(struct harness *h, struct instance *i);
 	/* The exchange seam of a runner; NULL: its aws, kube and helm are set. */
 	void (*exchange)(struct runner *r, const struct exchange *x, const char *token,
 			 struct arena *a, struct answer *ret);
-	/* The run begins: what arrived so far was of the operation before it.
-	 * Makes the n-th mutation meet a fault (from 1); 0: none. */
+	/* An operation begins: what arrived so far was of the one before it. */
+	void (*begun)(struct harness *h);
+	/* The n-th mutation from now (from 1) meets a fault; 0: none. */
 	void (*set_fault)(struct harness *h, int nth, int fault);
 	void (*set_random)(struct harness *h, unsigned permille);
 	int (*mutations)(struct harness *h);
@@ -54,11 +64,14 @@ struct fault_world {
 extern const struct fault_world small_world, cloud_world;
 
 struct scenario {
+	const char *name; /* in what is printed, and for --kind */
 	const char *kind;
 	int retries; /* that a person asks for after a failure */
 	bool can_undo;
 	bool seeded;       /* objects to delete are there already */
 	const char *input; /* JSON, besides the cluster; NULL: none */
+	/* Its target, when it is not the cluster that the run is about. */
+	const char *target;
 	/* An operation that has been carried out before, undisturbed. */
 	const struct scenario *before;
 };
@@ -73,6 +86,7 @@ struct instance {
 	struct arena db_arena;
 	struct arena arena;
 	struct runner r;
+	int64_t synced_ms;       /* what its session's clock was set to */
 	const struct step *step; /* of the claim at work */
 	char op[40];             /* its operation */
 };
@@ -83,7 +97,14 @@ struct spot {
 	const struct step *step;
 };
 
-enum { INSTANCES = 3, SPOTS_MAX = 4096, QUERIES_MAX = 32 };
+enum { INSTANCES = 3, SPOTS_MAX = 8192, QUERIES_MAX = 40, BASES_MAX = 16 };
+
+/* A world to begin from: before a scenario, or after it. */
+struct base {
+	const struct scenario *of;
+	bool after;
+	struct stage stage;
+};
 
 struct harness {
 	const struct fault_world *world;
@@ -94,15 +115,18 @@ struct harness {
 	struct arena run;   /* of one run */
 	struct clock_manual clock;
 	struct rng_seeded rng;
+	int n_stages; /* saved so far */
 	struct config cfg;
 	struct where where;
 	struct db *admin;
+	int64_t admin_ms; /* what the administrator's clock was set to */
 	struct db_query query[QUERIES_MAX]; /* of the tests, by text */
 	int n_queries;
 	struct instance inst[INSTANCES];
 	struct instance *cur;
 	int turn;
-	int n_runs;
+	struct base base[BASES_MAX];
+	int n_bases;
 
 	/* One run. */
 	char target[16];
@@ -120,22 +144,48 @@ struct harness {
 	struct spot spot[SPOTS_MAX];
 	int n_spots;
 	int n_ticks;
+	int retries; /* that are left */
 	jmp_buf crash;
 	const char *why; /* the first thing that is wrong; NULL: nothing */
 };
 
 void harness_init(struct harness *h, const struct fault_world *w, const char *url);
 void harness_free(struct harness *h);
-/* Runs one operation of the scenario to its end; false: h->why says why. */
-bool harness_run(struct harness *h, const struct scenario *s);
+/* Stages that a run leaves behind, one every so many points. */
+struct stages {
+	struct stage *v;
+	int n, max;
+	int every;
+};
+
+/*
+ * Runs one operation of the scenario to its end; false: h->why says why. keep
+ * may be NULL. The second form goes on from a stage that such a run has left.
+ */
+bool harness_run(struct harness *h, const struct scenario *s, struct stages *keep);
+bool harness_resume(struct harness *h, const struct scenario *s,
+		    const struct stage *from);
 /* End state as text, without what differs from run to run. In h->run. */
 const char *harness_signature(struct harness *h);
+/* Writes the lines in the order of their text, without ids that were drawn. */
+void harness_sort_lines(struct harness *h, const char **line, size_t n, struct buf *out);
 void harness_point(struct harness *h, const char *point, const struct step *s);
 void harness_sync(struct instance *i);
+void harness_sync_admin(struct harness *h);
+bool harness_tick(struct instance *i);
+/* The journal's rows of the operation, as text. */
+const char *harness_snapshot(struct harness *h);
 void harness_blame(struct harness *h, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* A statement of the tests, on the administrator's connection. */
 struct db_rows harness_query(struct harness *h, const char *text, const char *param);
+/* disturb.c */
+void disturb_begin(struct harness *h);
+void harness_order(struct harness *h,
+		   bool (*give)(struct db *, struct arena *, const struct order *,
+				struct str *, struct err *),
+		   const char *op, json_t *args);
+void harness_decide(struct harness *h);
 /* invariants.c: what the journal alone can tell. */
 void invariants_check(struct harness *h);
 

@@ -49,6 +49,43 @@ void provider_free(struct provider *p)
 	*p = (struct provider){.clock = p->clock};
 }
 
+/* What of it is state: in one place for both ways. */
+static void members(struct provider *p, json_t **ret[5])
+{
+	ret[0] = &p->objects;
+	ret[1] = &p->tokens;
+	ret[2] = &p->ledger;
+	ret[3] = &p->absent;
+	ret[4] = &p->refused_once;
+}
+
+json_t *provider_save(struct provider *p)
+{
+	json_t **m[5];
+	json_t *saved = json_pack("{s:i, s:[]}", "next_id", p->next_id, "trees");
+
+	members(p, m);
+	for (size_t i = 0; i < 5; i++)
+		json_array_append_new(json_object_get(saved, "trees"),
+				      json_deep_copy(*m[i]));
+	return saved;
+}
+
+void provider_restore(struct provider *p, const json_t *saved)
+{
+	json_t **m[5];
+
+	members(p, m);
+	for (size_t i = 0; i < 5; i++) {
+		json_decref(*m[i]);
+		*m[i] = json_deep_copy(
+			json_array_get(json_object_get(saved, "trees"), i));
+	}
+	p->next_id = (int)json_integer_value(json_object_get(saved, "next_id"));
+	p->rng = NULL;
+	p->fault_at = p->mutations = 0;
+}
+
 static json_t *add_object(struct provider *p, const char *type, const char *name)
 {
 	json_t *o = json_object();

@@ -56,6 +56,9 @@ struct provider {
 
 void provider_init(struct provider *p, struct clock_manual *clock, int64_t lag_ms);
 void provider_free(struct provider *p);
+/* A copy of its state, to go back to; the caller owns it. */
+json_t *provider_save(struct provider *p);
+void provider_restore(struct provider *p, const json_t *saved);
 /* An object that was there before anybody came. */
 void provider_seed(struct provider *p, const char *type, const char *name, int64_t value);
 /* on_sent is called when the effect is done and no answer was read yet. */

@@ -1,6 +1,5 @@
 /* The world of provider.c and kinds.c, and its invariants. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/json/tree.h"
@@ -37,6 +36,26 @@ static void reset(struct harness *h)
 	}
 }
 
+static void *save(struct harness *h)
+{
+	return provider_save(cloud(h));
+}
+
+static void restore(struct harness *h, const struct stage *s)
+{
+	provider_restore(cloud(h), s->world);
+}
+
+static void drop(void *saved)
+{
+	json_decref(saved);
+}
+
+static void forget(struct instance *i)
+{
+	(void)i; /* its runners keep nothing */
+}
+
 static void sent(void *ctx)
 {
 	struct instance *i = ctx;
@@ -51,6 +70,11 @@ static void exchange(struct runner *r, const struct exchange *x, const char *tok
 
 	provider_exchange(cloud(i->h), i->step->name, x, token, a, ret, sent, i);
 	harness_sync(i);
+}
+
+static void begun(struct harness *h)
+{
+	cloud(h)->mutations = 0;
 }
 
 static void set_fault(struct harness *h, int nth, int fault)
@@ -83,11 +107,6 @@ static const char *name_of_fault(int fault)
 
 /* --- end state --------------------------------------------------------- */
 
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static void describe(struct harness *h, struct buf *out)
 {
 	const char **line = arena_array(&h->run, const char *,
@@ -97,14 +116,12 @@ static void describe(struct harness *h, struct buf *out)
 	json_t *o;
 
 	json_object_foreach(cloud(h)->objects, id, o)
-		line[n++] = arena_printf(&h->run, "%s %s value %lld keep %s ours %d\n",
+		line[n++] = arena_printf(&h->run, "%s %s value %lld keep %s ours %d",
 					 json_str_at(o, "type"), json_str_at(o, "name"),
 					 (long long)json_int_or(o, "value", 0),
 					 json_str_or(o, "keep", ""),
 					 streq(json_str_at(o, "root"), h->op));
-	qsort(line, n, sizeof(*line), by_text);
-	for (size_t i = 0; i < n; i++)
-		buf_adds(out, line[i]);
+	harness_sort_lines(h, line, n, out);
 }
 
 /* --- invariants -------------------------------------------------------- */
@@ -240,13 +257,13 @@ static void check(struct harness *h)
 }
 
 static const struct scenario scenarios[] = {
-	{.kind = "classes"},
-	{.kind = "blind"},
-	{.kind = "leaf"},
-	{.kind = "pipeline", .can_undo = true},
-	{.kind = "teardown", .seeded = true},
-	{.kind = "asks"},
-	{.kind = "limited", .retries = 1},
+	{.name = "classes", .kind = "classes"},
+	{.name = "blind", .kind = "blind"},
+	{.name = "leaf", .kind = "leaf"},
+	{.name = "pipeline", .kind = "pipeline", .can_undo = true},
+	{.name = "teardown", .kind = "teardown", .seeded = true},
+	{.name = "asks", .kind = "asks"},
+	{.name = "limited", .kind = "limited", .retries = 1},
 	{.kind = NULL},
 };
 
@@ -257,7 +274,12 @@ const struct fault_world small_world = {
 	.lag_ms = LAG_MS,
 	.reset = reset,
 	.close = close_cloud,
+	.save = save,
+	.restore = restore,
+	.drop = drop,
+	.forget = forget,
 	.exchange = exchange,
+	.begun = begun,
 	.set_fault = set_fault,
 	.set_random = set_random,
 	.mutations = mutations,

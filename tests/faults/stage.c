@@ -1,0 +1,95 @@
+#include "tests/faults/stage.h"
+
+#include "core/base/str.h"
+#include "tests/faults/harness.h"
+
+/* Every table that an operation writes to, in the order of references. */
+#define TABLES                                                                           \
+	"'operation', 'effect', 'event', 'lock', 'idempotency', 'resource', 'catalog', 'cluster', 'selection'"
+
+static const char *const procedures[] = {
+	"do $$ declare t text; begin "
+	"foreach t in array array[" TABLES "] loop "
+	"execute format('drop table if exists saved_%s', t); "
+	"execute format('create unlogged table saved_%s (stage int, r %I)', t, t); "
+	"execute format('create index on saved_%s (stage)', t); end loop; end $$",
+
+	"create or replace function stage_save(p_stage text) returns void language plpgsql as $$ "
+	"declare t text; begin foreach t in array array[" TABLES "] loop "
+	"execute format('insert into saved_%s select %s, r from %I r', t, p_stage, t); "
+	"end loop; end $$",
+
+	"create or replace function stage_restore(p_stage text) returns void language plpgsql as $$ "
+	"declare t text; begin "
+	"perform set_config('session_replication_role', 'replica', true); "
+	"truncate operation, effect, event, lock, idempotency, resource, catalog, cluster, "
+	"selection; "
+	"foreach t in array array[" TABLES "] loop "
+	"execute format('insert into %I select (r).* from saved_%s where stage = %s', t, t, "
+	"p_stage); end loop; end $$",
+
+	"create or replace function stages_drop(p_first text) returns void language plpgsql as $$ "
+	"declare t text; begin foreach t in array array[" TABLES "] loop "
+	"execute format('delete from saved_%s where stage >= %s', t, p_first); "
+	"end loop; end $$",
+};
+
+static const char restore_text[] = "select stage_restore($1)";
+
+void stages_init(struct harness *h)
+{
+	for (size_t i = 0; i < sizeof(procedures) / sizeof(*procedures); i++)
+		(void)harness_query(h, procedures[i], NULL);
+}
+
+static const char *text_of(struct harness *h, int number)
+{
+	return arena_printf(&h->run, "%d", number);
+}
+
+void stage_forget(struct harness *h)
+{
+	/* No stage has the number 0. */
+	(void)harness_query(h, restore_text, "0");
+}
+
+void stage_save(struct harness *h, struct stage *ret)
+{
+	*ret = (struct stage){
+		.number = ++h->n_stages,
+		.world = h->world->save(h),
+		.wall = h->clock.wall,
+		.mono = h->clock.mono,
+		.rng = h->rng,
+		.n_spots = h->n_spots,
+		.n_ticks = h->n_ticks,
+		.turn = h->turn,
+		.retries = h->retries,
+		.mutations = h->world->mutations(h),
+	};
+	str_copy(ret->target, sizeof(ret->target), h->target);
+	str_copy(ret->op, sizeof(ret->op), h->op);
+	(void)harness_query(h, "select stage_save($1)", text_of(h, ret->number));
+}
+
+void stage_restore(struct harness *h, const struct stage *s)
+{
+	h->clock.wall = s->wall;
+	h->clock.mono = s->mono;
+	h->rng = s->rng;
+	h->n_spots = s->n_spots;
+	h->n_ticks = s->n_ticks;
+	h->turn = s->turn;
+	h->retries = s->retries;
+	str_copy(h->target, sizeof(h->target), s->target);
+	str_copy(h->op, sizeof(h->op), s->op);
+	(void)harness_query(h, restore_text, text_of(h, s->number));
+	h->world->restore(h, s);
+	for (int i = 0; i < INSTANCES; i++)
+		h->world->forget(&h->inst[i]);
+}
+
+void stages_drop(struct harness *h, int first)
+{
+	(void)harness_query(h, "select stages_drop($1)", text_of(h, first));
+}
