@@ -211,6 +211,9 @@ void step_catalog(struct step_ctx *c, const char *kind, const char *name, json_t
 		  json_t *observed);
 /* A line of the operation's timeline. data is stolen; NULL: none. */
 void step_event(struct step_ctx *c, const char *what, json_t *data);
+/* A line of it that plans show among their warnings. */
+void step_warn(struct step_ctx *c, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* Tags of every AWS object: instantstart:cluster, instantstart:operation (the
  * root's id), the caller's and the configured ones. [{Key,Value}]. */

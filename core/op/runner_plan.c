@@ -260,6 +260,20 @@ static bool plan_level(struct planner *p, struct level *l)
 	return true;
 }
 
+/* A pipeline checks first what its stages check again: said once. */
+static void push_once(json_t *list, json_t *value)
+{
+	size_t i;
+	json_t *there;
+
+	json_array_foreach(list, i, there)
+		if (json_equal(there, value)) {
+			json_decref(value);
+			return;
+		}
+	json_push(list, value);
+}
+
 /* What steps noted on the way: warnings, and figures that were checked. */
 static json_t *sort_notes(struct planner *p, json_t *events)
 {
@@ -269,10 +283,10 @@ static json_t *sort_notes(struct planner *p, json_t *events)
 
 	json_array_foreach(events, i, note) {
 		if (streq(json_str_at(note, "what"), "warning"))
-			json_push(p->warnings,
+			push_once(p->warnings,
 				  json_string(json_str_or(note, "data.text", "")));
 		else
-			json_push(checks, json_incref(note));
+			push_once(checks, json_incref(note));
 	}
 	return checks;
 }

@@ -182,6 +182,17 @@ void step_event(struct step_ctx *c, const char *what, json_t *data)
 	json_push(c->events, row);
 }
 
+void step_warn(struct step_ctx *c, const char *fmt, ...)
+{
+	va_list ap;
+	const char *text;
+
+	va_start(ap, fmt);
+	text = arena_vprintf(c->arena, fmt, ap);
+	va_end(ap);
+	step_event(c, "warning", json_pack("{s:s}", "text", text));
+}
+
 /* --- tags -------------------------------------------------------------- */
 
 /* The target of a part of a cluster reads "cluster/part". */

@@ -112,3 +112,241 @@ Test(domain_cases, an_explicit_deny_is_never_answered_with_allow_it)
 
 	SCENES_HOLD(rows);
 }
+
+/* --- before anything is made
+ * ------------------------------------------------------------ */
+
+#define CREATE .kind = "create_cluster", .input
+#define ZONES                                                                            \
+	"'ec2:DescribeAvailabilityZones':{'AvailabilityZones':["                         \
+	"{'ZoneName':'us-west-2a','ZoneId':'usw2-az2'},"                                 \
+	"{'ZoneName':'us-west-2b','ZoneId':'usw2-az1'}]}"
+#define OFFERED(zones)                                                                   \
+	"'ec2:DescribeInstanceTypeOfferings':{'InstanceTypeOfferings':[" zones "]}"
+#define PLAN(status, left)                                                               \
+	"{'sagemaker:DescribeTrainingPlan':{'AvailableInstanceCount':" left              \
+	",'Status':'" status "','StartTime':'2026-03-01T00:00:00Z',"                     \
+	"'ReservedCapacitySummaries':[{'AvailabilityZoneId':'usw2-az2',"                 \
+	"'InstanceType':'ml.p5.48xlarge'}]}}"
+#define ON_PLAN                                                                          \
+	"{'zone':'us-west-2b','instance_type':'ml.p5.48xlarge','count':4,"               \
+	"'capacity_type':'training_plan','training_plan_arn':"                           \
+	"'arn:aws:sagemaker:us-west-2:111122223333:training-plan/tp-demo'}"
+#define QUOTA(limit)                                                                     \
+	"'service-quotas:ListServiceQuotas':{'Quotas':[{'QuotaName':"                    \
+	"'ml.p5.48xlarge for cluster usage','QuotaCode':'L-1','Value':" limit "}]}"
+#define P5(n) "{'zone':'us-west-2a','instance_type':'ml.p5.48xlarge','count':" n "}"
+#define TYPE(slots, efa)                                                                 \
+	"{'ec2:DescribeInstanceTypes':{'InstanceTypes':[{'NetworkInfo':{"                \
+	"'Ipv4AddressesPerInterface':" slots ",'EfaInfo':{'MaximumEfaInterfaces':" efa   \
+	"}}}]}}"
+
+Test(domain_cases, a_zone_that_cannot_is_refused_with_those_that_can)
+{
+	static const struct scene rows[] = {
+		{.id = "CC-01 not offered there",
+		 CREATE = P5("2"),
+		 .step = "check_offering",
+		 .answers = "{" ZONES "," OFFERED("{'Location':'usw2-az1'}") "}",
+		 .says = {"fail not-offered never", "/zone", "one of usw2-az1"}},
+		{.id = "CC-02 nowhere at all",
+		 CREATE = P5("2"),
+		 .step = "check_offering",
+		 .answers = "{" ZONES "," OFFERED("") "}",
+		 .says = {"advance", "warning: EC2 lists p5.48xlarge in no zone"}},
+		{.id = "CC-08 zone of another region",
+		 CREATE = "{'zone':'euw1-az2','instance_type':'ml.p5.48xlarge'}",
+		 .step = "check_offering",
+		 .answers = "{" ZONES "," OFFERED("") "}",
+		 .says = {"fail invalid-input never",
+			  "euw1-az2 is not a zone of us-west-2"}},
+		{.id = "CC-05 subnet in another zone",
+		 CREATE = "{'zone':'us-west-2a','instance_type':'ml.p5.48xlarge',"
+			  "'subnet_id':'subnet-b'}",
+		 .step = "check_offering",
+		 .answers = "{" ZONES "," OFFERED(
+			 "{'Location':'usw2-az2'}") ","
+						    "'ec2:DescribeSubnets subnet-b':{'Subnets':[{'VpcId':'vpc-1',"
+						    "'AvailabilityZoneId':'usw2-az1'}]},"
+						    "'ec2:DescribeSubnets vpc-id':{'Subnets':[{'SubnetId':'subnet-a'}]}}",
+		 .says = {"fail invalid-input never", "usw2-az1", "usw2-az2",
+			  "/subnet_id", "one of subnet-a"}},
+		{.id = "CC-08 two subnets, one zone",
+		 .kind = "create_eks_control_plane",
+		 .step = "choose_network",
+		 .input = "{'vpc_id':'vpc-1','subnet_ids':['subnet-a','subnet-b']}",
+		 .answers =
+			 "{" ZONES ",'ec2:DescribeSubnets':{'Subnets':["
+			 "{'SubnetId':'subnet-a','VpcId':'vpc-1','AvailabilityZoneId':'usw2-az1'},"
+			 "{'SubnetId':'subnet-b','VpcId':'vpc-1','AvailabilityZoneId':'usw2-az1'}]}}",
+		 .says = {"fail invalid-input never", "two zones", "/subnet_ids"}},
+	};
+
+	SCENES_HOLD(rows);
+}
+
+Test(domain_cases, a_training_plan_that_does_not_fit_is_refused)
+{
+	static const struct scene rows[] = {
+		{.id = "CC-05 other zone",
+		 CREATE = ON_PLAN,
+		 .step = "check_training_plan",
+		 .data = "{'zone_id':'usw2-az1'}",
+		 .answers = PLAN("Active", "4"),
+		 .says = {"fail not-offered never", "in usw2-az2", "for is usw2-az1"}},
+		{.id = "CC-05 fits",
+		 CREATE = ON_PLAN,
+		 .step = "check_training_plan",
+		 .data = "{'zone_id':'usw2-az2'}",
+		 .answers = PLAN("Active", "4"),
+		 .says = {"advance", "!warning"}},
+		{.id = "CC-05 available 2",
+		 CREATE = ON_PLAN,
+		 .step = "check_training_plan",
+		 .data = "{'zone_id':'usw2-az2'}",
+		 .answers = PLAN("Active", "2"),
+		 .says = {"fail not-offered never", "2 instances left", "at most 2"}},
+		{.id = "CC-05 expired",
+		 CREATE = ON_PLAN,
+		 .step = "check_training_plan",
+		 .data = "{'zone_id':'usw2-az2'}",
+		 .answers = PLAN("Expired", "4"),
+		 .says = {"fail not-offered never", "the training plan is Expired"}},
+		{.id = "CC-05 scheduled",
+		 CREATE = ON_PLAN,
+		 .step = "check_training_plan",
+		 .data = "{'zone_id':'usw2-az2'}",
+		 .answers = PLAN("Scheduled", "4"),
+		 .says = {"advance", "warning: the training plan begins at 2026-03-01"}},
+		{.id = "CC-05 other type",
+		 CREATE =
+			 "{'zone':'us-west-2b','instance_type':'ml.p5e.48xlarge','count':4,"
+			 "'training_plan_arn':'arn:x/tp-demo'}",
+		 .step = "check_training_plan",
+		 .data = "{'zone_id':'usw2-az2'}",
+		 .answers = PLAN("Active", "4"),
+		 .says = {"fail not-offered never", "/instance_type", "ml.p5.48xlarge"}},
+	};
+
+	SCENES_HOLD(rows);
+}
+
+Test(domain_cases, a_quota_is_used_requested_and_limit)
+{
+	static const struct scene rows[] = {
+		{.id = "CC-06 zero",
+		 CREATE = P5("1"),
+		 .step = "check_quota",
+		 .answers = "{" QUOTA("0") "}",
+		 .says = {"fail quota human", "is 0: 0 are in use, 1 are needed", "L-1"}},
+		{.id = "CC-06 used by others",
+		 CREATE = P5("2"),
+		 .step = "check_quota",
+		 .answers = "{" QUOTA(
+			 "4") ",'sagemaker:ListClusters':{'ClusterSummaries':["
+			      "{'ClusterName':'a'},{'ClusterName':'b'},{'ClusterName':'demo'}]},"
+			      "'sagemaker:DescribeCluster a':{'InstanceGroups':["
+			      "{'InstanceType':'ml.p5.48xlarge','CurrentCount':1,'TargetCount':3},"
+			      "{'InstanceType':'ml.g5.xlarge','TargetCount':9},"
+			      "{'InstanceType':'ml.p5.48xlarge','TargetCount':9,'TrainingPlanArn':'p'},"
+			      "{'InstanceType':'ml.p5.48xlarge','TargetCount':9,"
+			      "'CapacityRequirements':{'Spot':{}}}]},"
+			      "'sagemaker:DescribeCluster b':{'InstanceGroups':[]}}",
+		 .says = {"fail quota human", "3 are in use, 2 are needed", "at most 1"}},
+		{.id = "CC-06 a cluster that may not be seen",
+		 CREATE = P5("1"),
+		 .step = "check_quota",
+		 .answers = "{" QUOTA(
+			 "4") ",'sagemaker:ListClusters':{'ClusterSummaries':["
+			      "{'ClusterName':'a'}]},'sagemaker:DescribeCluster a':"
+			      "{'!':'AccessDeniedException'}}",
+		 .says = {"advance", "warning: not all HyperPod clusters"}},
+		{.id = "CC-06 fake3 unreadable",
+		 CREATE = P5("1"),
+		 .step = "check_quota",
+		 .answers = "{'service-quotas:ListServiceQuotas':"
+			    "{'!':'AccessDeniedException'}}",
+		 .says = {"advance",
+			  "warning: the quota \"ml.p5.48xlarge for cluster usage\" "
+			  "could not be read: AccessDeniedException"}},
+		{.id = "CC-06 fake2 refused by SageMaker",
+		 .kind = "create_hyperpod_cluster",
+		 .step = "create_cluster",
+		 .input = "{" GROUP "}",
+		 .data = "{" PLACE "}",
+		 .answered =
+			 "{'!':'ResourceLimitExceeded','message':'account-level service "
+			 "limit'}",
+		 .says = {"fail quota human", "Service Quotas"}},
+	};
+
+	SCENES_HOLD(rows);
+}
+
+Test(domain_cases, an_instance_type_is_asked_what_it_can_do)
+{
+	static const struct scene rows[] = {
+		{.id = "CC-09 too small for the system's pods",
+		 CREATE = "{'instance_type':'ml.g5.xlarge','count':1}",
+		 .step = "check_type",
+		 .answers = TYPE("15", "0"),
+		 .says = {"advance", "warning: 1 × ml.g5.xlarge has 6 pod slots left",
+			  "need about 13", "14 slots a node"}},
+		{.id = "CC-09 large enough",
+		 CREATE = "{'instance_type':'ml.p5.48xlarge','count':1}",
+		 .step = "check_type",
+		 .answers = TYPE("50", "32"),
+		 .says = {"advance", "!warning"}},
+		{.id = "NW-03 EFA on a type without",
+		 CREATE = "{'instance_type':'ml.g5.xlarge','interface_mode':'efa'}",
+		 .step = "check_type",
+		 .answers = TYPE("15", "0"),
+		 .says = {"fail not-offered never", "at most 0 EFA", "/interface_mode"}},
+		{.id = "NW-03 EFA on a type with",
+		 CREATE =
+			 "{'instance_type':'ml.g5.8xlarge','count':4,'interface_mode':'efa'}",
+		 .step = "check_type",
+		 .answers = TYPE("30", "1"),
+		 .says = {"advance", "!warning"}},
+		{.id = "a type that EC2 does not list",
+		 CREATE = "{'instance_type':'ml.new.1xlarge','interface_mode':'efa'}",
+		 .step = "check_type",
+		 .answers = "{'ec2:DescribeInstanceTypes':{'InstanceTypes':[]}}",
+		 .says = {"advance", "!warning"}},
+	};
+
+	SCENES_HOLD(rows);
+}
+
+#define SCRIPT                                                                           \
+	"{'lifecycle_s3_uri':'s3://sagemaker-mine/scripts','lifecycle_on_create':'on.sh'}"
+
+Test(domain_cases, an_own_script_is_looked_at_before_it_kills_a_node)
+{
+	static const struct scene rows[] = {
+		{.id = "CC-10 CRLF",
+		 CREATE = SCRIPT,
+		 .step = "check_script",
+		 .answers =
+			 "{'s3:GetObject scripts/on.sh':{'Body':'#!/bin/bash\\r\\necho hi\\r\\n'}}",
+		 .says = {"fail invalid-input never", "CRLF line endings", "dos2unix"}},
+		{.id = "CC-10 sound",
+		 CREATE = SCRIPT,
+		 .step = "check_script",
+		 .answers =
+			 "{'s3:GetObject scripts/on.sh':{'Body':'#!/bin/bash\\necho hi\\n'}}",
+		 .says = {"advance", "!warning"}},
+		{.id = "CC-10 not there",
+		 CREATE = SCRIPT,
+		 .step = "check_script",
+		 .says = {"fail invalid-input never", "no script on.sh",
+			  "/lifecycle_on_create"}},
+		{.id = "CC-10 ours may not read it",
+		 CREATE = SCRIPT,
+		 .step = "check_script",
+		 .answers = "{'s3:GetObject':{'!':'AccessDenied'}}",
+		 .says = {"advance", "warning: the script on.sh"}},
+	};
+
+	SCENES_HOLD(rows);
+}

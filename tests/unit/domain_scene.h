@@ -55,30 +55,24 @@ static inline json_t *scene_tree(struct arena *a, const char *text)
 	return t;
 }
 
-/* "call VALUE" for any string of the request, else "call". */
+/* "call VALUE" for any string of the request, however deep; NULL: none. */
 static inline json_t *scene_recorded(struct arena *a, const json_t *answers,
 				     const char *call, const json_t *in)
 {
 	const char *key;
-	json_t *value, *found;
+	json_t *value, *found = NULL;
 	size_t i;
 
-	json_object_foreach((json_t *)(uintptr_t)in, key, value) {
-		found = json_is_string(value)
-				? json_object_get(answers,
-						  arena_printf(a, "%s %s", call,
-							       json_string_value(value)))
-				: scene_recorded(a, answers, call, value);
-		if (found)
-			return found;
-	}
+	if (json_is_string(in))
+		return json_object_get(
+			answers, arena_printf(a, "%s %s", call, json_string_value(in)));
+	json_object_foreach((json_t *)(uintptr_t)in, key, value)
+		if (!found)
+			found = scene_recorded(a, answers, call, value);
 	json_array_foreach(in, i, value)
-		if (json_is_string(value) &&
-		    (found = json_object_get(
-			     answers,
-			     arena_printf(a, "%s %s", call, json_string_value(value)))))
-			return found;
-	return NULL;
+		if (!found)
+			found = scene_recorded(a, answers, call, value);
+	return found;
 }
 
 static inline struct answer scene_answer(struct arena *a, const struct exchange *x,

@@ -43,13 +43,10 @@ static void services_plan(struct step_ctx *c, struct exchange *x)
 	(void)x;
 	if (json_at(c->data, "eks") && !saw_ok(c, "services") && !c->planning)
 		/* A cluster that is broken must be deletable all the same. */
-		step_event(
-			c, "warning",
-			json_pack("{s:o}", "text",
-				  json_sprintf(
-					  "its Kubernetes API does not answer (%s): load "
-					  "balancers could not be looked for",
-					  saw_code(c, "services"))));
+		step_warn(c,
+			  "its Kubernetes API does not answer (%s): load balancers could "
+			  "not be looked for",
+			  saw_code(c, "services"));
 	buf_init(&names, c->arena, 300);
 	json_array_foreach(json_at(saw(c, "services"), "items"), i, s)
 		if (streq(json_str_or(s, "spec.type", ""), "LoadBalancer"))

@@ -18,18 +18,21 @@ const struct component component_pod_identity = {
 	.title = "EKS Pod Identity agent",
 	.via = COMPONENT_ADDON,
 	.addon = "eks-pod-identity-agent",
+	.pods_per_node = 1,
 };
 const struct component component_coredns = {
 	.name = "coredns",
 	.title = "CoreDNS",
 	.via = COMPONENT_ADDON,
 	.addon = "coredns",
+	.pods = 2,
 };
 const struct component component_cert_manager = {
 	.name = "cert_manager",
 	.title = "cert-manager",
 	.via = COMPONENT_ADDON,
 	.addon = "cert-manager",
+	.pods = 3,
 };
 const struct component component_s3_csi = {
 	.name = "s3_csi",
@@ -40,6 +43,8 @@ const struct component component_s3_csi = {
 	.service_account = "s3-csi-driver-sa",
 	.role = &role_s3_csi,
 	.needs = "pod_identity",
+	.pods_per_node = 1,
+	.pods = 1,
 };
 const struct component component_fsx_csi = {
 	.name = "fsx_csi",
@@ -50,6 +55,8 @@ const struct component component_fsx_csi = {
 	.service_account = "fsx-csi-controller-sa",
 	.role = &role_fsx_csi,
 	.needs = "pod_identity",
+	.pods_per_node = 1,
+	.pods = 2,
 };
 const struct component component_load_balancers = {
 	.name = "load_balancers",
@@ -60,6 +67,7 @@ const struct component component_load_balancers = {
 	.service_account = "aws-load-balancer-controller",
 	.role = &role_load_balancers,
 	.needs = "pod_identity",
+	.pods = 2,
 	.values = load_balancer_values,
 };
 const struct component component_kuberay = {
@@ -68,6 +76,7 @@ const struct component component_kuberay = {
 	.via = COMPONENT_CHART,
 	.release = "kuberay-operator",
 	.ns = "kuberay-operator",
+	.pods = 1,
 };
 const struct component component_hyperpod = {
 	.name = "hyperpod",
@@ -75,6 +84,9 @@ const struct component component_hyperpod = {
 	.via = COMPONENT_CHART,
 	.release = "hyperpod-dependencies",
 	.ns = "kube-system",
+	/* Health agent and two device plugins; training and MPI operators. */
+	.pods_per_node = 3,
+	.pods = 2,
 };
 
 static const struct component *const all[] = {

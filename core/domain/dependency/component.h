@@ -22,7 +22,9 @@ struct component {
 	const char *ns;              /* of the release or the service account */
 	const char *service_account; /* with `role`: a pod identity is associated */
 	const struct role_spec *role;
-	const char *needs;                     /* another component's name, or NULL */
+	const char *needs; /* another component's name, or NULL */
+	/* About how many pods it runs: on every node, and once (case CC-09). */
+	int64_t pods_per_node, pods;
 	json_t *(*values)(struct step_ctx *c); /* chart values; NULL: none */
 };
 

@@ -18,32 +18,31 @@ const char *ec2_type(const char *instance_type);
 
 bool offering_observe(struct step_ctx *c, struct exchange *x);
 void offering_plan(struct step_ctx *c, struct exchange *x);
+bool type_observe(struct step_ctx *c, struct exchange *x);
+void type_plan(struct step_ctx *c, struct exchange *x);
 bool quota_observe(struct step_ctx *c, struct exchange *x);
 void quota_plan(struct step_ctx *c, struct exchange *x);
 bool training_plan_observe(struct step_ctx *c, struct exchange *x);
 void training_plan_plan(struct step_ctx *c, struct exchange *x);
+bool own_script_observe(struct step_ctx *c, struct exchange *x);
+void own_script_plan(struct step_ctx *c, struct exchange *x);
+
+#define PREFLIGHT_STEP(row, words, f, errors)                                            \
+	{                                                                                \
+		.name = (row), .phase = "check", .title = (words),                       \
+		.effect = EFFECT_READ, .sees_errors = (errors), .observe = f##_observe,  \
+		.seen = read_seen, .plan = f##_plan                                      \
+	}
 
 #define PREFLIGHT_STEPS                                                                  \
-	{.name = "check_offering",                                                       \
-	 .phase = "check",                                                               \
-	 .title = "Check that the zone offers the instance type",                        \
-	 .effect = EFFECT_READ,                                                          \
-	 .observe = offering_observe,                                                    \
-	 .seen = read_seen,                                                              \
-	 .plan = offering_plan},                                                         \
-		{.name = "check_quota",                                                  \
-		 .phase = "check",                                                       \
-		 .title = "Check the quota",                                             \
-		 .effect = EFFECT_READ,                                                  \
-		 .sees_errors = true,                                                    \
-		 .observe = quota_observe,                                               \
-		 .seen = read_seen,                                                      \
-		 .plan = quota_plan},                                                    \
-	{                                                                                \
-		.name = "check_training_plan", .phase = "check",                         \
-		.title = "Check the training plan", .effect = EFFECT_READ,               \
-		.observe = training_plan_observe, .seen = read_seen,                     \
-		.plan = training_plan_plan                                               \
-	}
+	PREFLIGHT_STEP("check_offering", "Check that the zone offers the instance type", \
+		       offering, false),                                                 \
+		PREFLIGHT_STEP("check_type", "Check what the instance type can do",      \
+			       type, false),                                             \
+		PREFLIGHT_STEP("check_quota", "Check the quota", quota, true),           \
+		PREFLIGHT_STEP("check_training_plan", "Check the training plan",         \
+			       training_plan, false),                                    \
+		PREFLIGHT_STEP("check_script", "Check the own lifecycle script",         \
+			       own_script, true)
 
 #endif

@@ -37,6 +37,8 @@ void subnet_room_plan(struct step_ctx *c, struct exchange *x);
 
 /* Addresses that one node takes in the subnet (see the .c for the reckoning).
  * type: one member of DescribeInstanceTypes' list. */
+/* DescribeInstanceTypes of input.instance_type under the key "type". */
+bool instance_type_read(struct step_ctx *c, struct exchange *x);
 int64_t node_addresses(const json_t *type, const char *interface_mode);
 
 #define COMPUTE_SUBNET_STEPS                                                             \

@@ -20,14 +20,20 @@ int64_t node_addresses(const json_t *type, const char *interface_mode)
 	return per_interface;
 }
 
-bool subnet_room_observe(struct step_ctx *c, struct exchange *x)
+/* By a filter: a name that EC2 does not know is an empty list, not an error. */
+bool instance_type_read(struct step_ctx *c, struct exchange *x)
 {
 	const char *type = step_input(c, "instance_type");
 	const char *plain = type && str_starts(type, "ml.") ? type + 3 : type;
 
-	return read_aws(c, x, "type", AWS_EC2_DescribeInstanceTypes,
-			json_packf(c->arena, "{s:[s]}", "InstanceTypes",
-				   plain ? plain : "")) ||
+	return read_all(c, x, "type", AWS_EC2_DescribeInstanceTypes,
+			json_packf(c->arena, "{s:[{s:s, s:[s]}]}", "Filters", "Name",
+				   "instance-type", "Values", plain ? plain : ""));
+}
+
+bool subnet_room_observe(struct step_ctx *c, struct exchange *x)
+{
+	return instance_type_read(c, x) ||
 	       (json_at(c->data, "subnet.id") &&
 		read_aws(c, x, "subnet", AWS_EC2_DescribeSubnets,
 			 json_packf(c->arena, "{s:[s]}", "SubnetIds",

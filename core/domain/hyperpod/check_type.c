@@ -1,0 +1,71 @@
+/*
+ * check_type.c - what the instance type can do, before anything is made.
+ *
+ * On HyperPod nodes the VPC CNI uses one interface: its addresses but the
+ * node's own are the pods that fit (14 on an ml.g5.xlarge). The components that
+ * we install need some of them on every node and some once; what is left is
+ * the user's. https://github.com/awslabs/ai-on-sagemaker-hyperpod/issues/142
+ */
+#include "core/domain/dependency/component.h"
+#include "core/domain/hyperpod/preflight.h"
+#include "core/domain/network/compute_subnet.h"
+#include "core/domain/step/read.h"
+#include "core/json/tree.h"
+
+/* aws-node and kube-proxy, of the cluster itself. */
+enum { PODS_OF_EKS = 2 };
+
+bool type_observe(struct step_ctx *c, struct exchange *x)
+{
+	return instance_type_read(c, x);
+}
+
+/* Case NW-03. */
+static bool check_interfaces(struct step_ctx *c, const json_t *type)
+{
+	const char *mode = step_input(c, "interface_mode");
+	const char *name = step_input(c, "instance_type");
+	struct err *e;
+
+	if (!mode || json_int_or(type, "NetworkInfo.EfaInfo.MaximumEfaInterfaces", 0) > 0)
+		return true;
+	e = step_fail(c, ERR_NOT_OFFERED, "%s takes at most 0 EFA interfaces", name);
+	err_field(
+		e, "/interface_mode", mode,
+		"no interface mode, or a type with efa_interfaces in list_instance_types");
+	return false;
+}
+
+/* Case CC-09. */
+static void check_pods(struct step_ctx *c, const json_t *type)
+{
+	const int64_t slots =
+		json_int_or(type, "NetworkInfo.Ipv4AddressesPerInterface", 0) - 1;
+	const int64_t count = json_int_or(c->input, "count", 1);
+	int64_t each = PODS_OF_EKS, once = 0, left;
+
+	if (slots <= 0)
+		return;
+	for (size_t i = 0; component_list()[i]; i++) {
+		each += component_list()[i]->pods_per_node;
+		once += component_list()[i]->pods;
+	}
+	left = slots > each ? count * (slots - each) : 0;
+	if (left < once)
+		step_warn(
+			c,
+			"%lld × %s has %lld pod slots left for the components, which need "
+			"about %lld (%lld slots a node, %lld of them taken on every node): "
+			"some will stay Pending; take more nodes or a larger type",
+			(long long)count, step_input(c, "instance_type"), (long long)left,
+			(long long)once, (long long)slots, (long long)each);
+}
+
+void type_plan(struct step_ctx *c, struct exchange *x)
+{
+	const json_t *type = json_at(saw(c, "type"), "InstanceTypes.0");
+
+	(void)x;
+	if (type && check_interfaces(c, type))
+		check_pods(c, type);
+}
