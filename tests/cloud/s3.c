@@ -155,8 +155,16 @@ static bool list_buckets(struct cloud_call *call, json_t **ret_out)
 				list,
 				json_pack("{s:s, s:O}", "Name", name, "CreationDate",
 					  json_object_get(bucket, "CreationDate")));
-	*ret_out = json_packf(call->arena, "{s:O, s:{s:s}}", "Buckets", list, "Owner",
-			      "ID", cloud_opts(call->cloud)->account);
+	const char *next;
+	json_t *page = cloud_page(call, list, json_str_at(call->in, "ContinuationToken"),
+				  json_int_or(call->in, "MaxBuckets", 0), &next);
+
+	if (!page)
+		return cloud_fault(call, "InvalidArgument",
+				   "The continuation token provided is incorrect");
+	*ret_out = json_packf(call->arena, "{s:O, s:s*, s:{s:s}}", "Buckets", page,
+			      "ContinuationToken", next, "Owner", "ID",
+			      cloud_opts(call->cloud)->account);
 	return true;
 }
 

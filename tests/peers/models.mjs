@@ -86,14 +86,14 @@ const SIMPLE = {
 };
 
 /**
- * Every way in which a value is not of its shape: [{path, what}]. Times are Dates,
- * blobs bytes or streams. `answers` is for what a service says, where a text that
- * the model's enum does not have is as wrong as in a request.
+ * Every way in which a value is not of its shape: [{path, what, key}]; the key names
+ * the shape and what was wrong, for lists of known differences. Times are Dates,
+ * blobs bytes or streams. The same for what a service says as for what it is asked.
  */
 export function violations(m, shapeName, value, at = '', found = [])
 {
 	const shape = m.shapes[shapeName];
-	const wrong = what => found.push({path: at, what});
+	const wrong = what => found.push({path: at, what, key: `${m.service} ${shapeName}: ${what}`});
 	const type = typeOf(value);
 
 	if (shape.type === 'structure') {
@@ -105,14 +105,16 @@ export function violations(m, shapeName, value, at = '', found = [])
 		}
 		for (const name of shape.required ?? [])
 			if (value[name] === undefined || value[name] === null)
-				found.push({path: `${at}.${name}`, what: 'required, but missing'});
+				found.push({path: `${at}.${name}`, what: 'required, but missing',
+					key: `${m.service} ${shapeName}.${name}: required, but missing`});
 		for (const [name, one] of Object.entries(value)) {
 			const member = shape.members[name];
 
 			if (one === undefined)
 				continue;
 			if (!member)
-				found.push({path: `${at}.${name}`, what: `no member of ${shapeName}`});
+				found.push({path: `${at}.${name}`, what: `no member of ${shapeName}`,
+					key: `${m.service} ${shapeName}.${name}: no member`});
 			else
 				violations(m, member.shape, one, `${at}.${name}`, found);
 		}

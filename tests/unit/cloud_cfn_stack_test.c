@@ -40,6 +40,30 @@ static const char *tag_of(const json_t *thing, const char *key)
 			   "");
 }
 
+/* Tags alone are an update; the same once more is none. */
+static void retagged(struct lab *l, const char *vpc)
+{
+	json_t *in = json_own(&l->arena, lab_stack_input(l, "demo")), *out;
+
+	json_put_str(in, "Tags.0.Value", "other");
+	json_put_str(in, "ClientRequestToken", "tags");
+	cr_assert(cloud_invoke(l->cloud, &l->arena, "cloudformation", "UpdateStack", in,
+			       NULL, &out, &l->code, &l->message),
+		  "%s", l->message);
+	lab_until(l, "cloudformation", "DescribeStacks",
+		  json_pack("{s:s}", "StackName", "demo"), "Stacks.0.StackStatus",
+		  "UPDATE_COMPLETE", 5);
+	cr_expect_str_eq(tag_of(ec2_vpc(l->cloud, vpc), "instantstart:cluster"), "other");
+	cr_expect_str_eq(tag_of(ec2_vpc(l->cloud, vpc), "aws:cloudformation:stack-name"),
+			 "demo");
+	out = lab_call(l, "eks", "DescribeCluster", "{s:s}", "name", "demo");
+	cr_expect_str_eq(json_str_at(out, "cluster.tags.instantstart:cluster"), "other");
+	json_put_str(in, "ClientRequestToken", "tags-again");
+	cr_expect_not(cloud_invoke(l->cloud, &l->arena, "cloudformation", "UpdateStack",
+				   in, NULL, &out, &l->code, &l->message));
+	cr_expect_str_eq(l->message, "No updates are to be performed.");
+}
+
 Test(cfn_stack, stands_and_goes_without_a_trace)
 {
 	struct lab l;
@@ -81,6 +105,7 @@ Test(cfn_stack, stands_and_goes_without_a_trace)
 			 "CREATE_COMPLETE");
 	cr_expect_not_null(event_of(out, "Cluster", "CREATE_COMPLETE"));
 
+	retagged(&l, vpc);
 	lab_call(&l, "cloudformation", "DeleteStack", "{s:s}", "StackName", "demo");
 	lab_until(&l, "cloudformation", "DescribeStacks",
 		  json_pack("{s:s}", "StackName", id), "Stacks.0.StackStatus",

@@ -203,6 +203,15 @@ Test(iam, buckets_and_quotas)
 	cr_expect_str_eq(json_str_at(out, "Contents.0.Key"), "a/2");
 	cr_expect_str_eq(s3_object_text(l.cloud, "sagemaker-a", "a/2"), "two");
 
+	lab_call(&l, "s3", "CreateBucket", "{s:s,s:{s:s}}", "Bucket", "sagemaker-b",
+		 "CreateBucketConfiguration", "LocationConstraint", "us-west-2");
+	out = lab_call(&l, "s3", "ListBuckets", "{s:i}", "MaxBuckets", 1);
+	cr_expect(json_len_at(out, "Buckets") == 1);
+	out = lab_call(&l, "s3", "ListBuckets", "{s:i,s:s}", "MaxBuckets", 1,
+		       "ContinuationToken", json_str_at(out, "ContinuationToken"));
+	cr_expect_str_eq(json_str_at(out, "Buckets.0.Name"), "sagemaker-b");
+	cr_expect_null(json_str_at(out, "ContinuationToken"));
+
 	cr_expect_eq(quota_cluster_usage(l.cloud, "ml.p5.48xlarge"), 0);
 	cloud_configure(l.cloud,
 			json_packf(&l.arena, "{s:{s:i}}", "quota", "L-8762A75F", 4));

@@ -206,6 +206,7 @@ static void batches(struct site *s)
 		       "ClusterName", "pod", "NodeIds", victim, "i-0123456789abcdef0");
 	cr_expect_str_eq(json_str_at(out, "Successful.0"), victim);
 	cr_expect_str_eq(json_str_at(out, "Failed.0.Code"), "NodeIdNotFound");
+	cr_expect_null(json_object_get(out, "SuccessfulNodeLogicalIds"));
 	until_count(s, "workers", 2, 5);
 
 	/* Replaced: another instance, the same logical id. */

@@ -255,9 +255,21 @@ static json_t *updated_parameters(struct cloud_call *c, const json_t *stack)
 	return list;
 }
 
+/* Tags alone change nothing but tags; they reach every resource that has some. */
+static bool update_tags(struct cfn_work *w)
+{
+	enum { UPDATE_MS = 10 * 1000 };
+
+	json_put_int(w->stack, "_update_due_ms",
+		     w->now_ms + cloud_ms(w->cloud, UPDATE_MS));
+	cfn_stack_status(w, "UPDATE_IN_PROGRESS", "User Initiated");
+	cloud_effect(w->cloud, CFN_STACKS, json_str_at(w->stack, "StackId"), "update");
+	return true;
+}
+
 /*
- * Only what leaves every resource as it is can be applied: the main job makes
- * and removes stacks. Anything else is refused, never half done.
+ * Only what leaves every resource but its tags as it is can be applied: the main
+ * job makes and removes stacks. Anything else is refused, never half done.
  */
 bool cfn_update_stack(struct cloud_call *c, json_t **ret_out)
 {
@@ -285,8 +297,17 @@ bool cfn_update_stack(struct cloud_call *c, json_t **ret_out)
 		return cloud_fault(c, "ValidationError", "%s", s.error);
 	if (!check_capabilities(c, &s))
 		return false;
-	if (json_equal(s.template, json_object_get(stack, "_template")) &&
-	    json_equal(s.params, json_object_get(stack, "_params")))
+	const json_t *tags = json_object_get(c->in, "Tags");
+	bool same = json_equal(s.template, json_object_get(stack, "_template")) &&
+		    json_equal(s.params, json_object_get(stack, "_params"));
+
+	if (same && tags && !json_equal(tags, json_object_get(stack, "Tags"))) {
+		copy(stack, c->in, "Tags");
+		cfn_token_keep(c, stack);
+		*ret_out = json_packf(c->arena, "{s:s}", "StackId", s.stack_id);
+		return update_tags(&w);
+	}
+	if (same)
 		return cloud_fault(c, "ValidationError",
 				   "No updates are to be performed.");
 	c->fault_status = 501;

@@ -206,10 +206,30 @@ static void create_advance(struct cfn_work *w)
 	}
 }
 
+static void update_advance(struct cfn_work *w)
+{
+	const char *id;
+	json_t *res;
+
+	if (w->now_ms < json_int_or(w->stack, "_update_due_ms", 0))
+		return;
+	json_object_foreach(json_object_get(w->stack, "_resources"), id, res) {
+		struct cfn_unit u;
+
+		cfn_unit_init(w, &u, id, res);
+		if (cfn_retag(&u))
+			cfn_resource_status(w, id, res, "UPDATE_COMPLETE", NULL);
+	}
+	cfn_stack_status(w, "UPDATE_COMPLETE_CLEANUP_IN_PROGRESS", NULL);
+	cfn_stack_status(w, "UPDATE_COMPLETE", NULL);
+}
+
 void cfn_stack_advance(struct cfn_work *w)
 {
 	const char *status = json_str_or(w->stack, "StackStatus", "");
 
+	if (streq(status, "UPDATE_IN_PROGRESS"))
+		update_advance(w);
 	if (streq(status, "CREATE_IN_PROGRESS"))
 		create_advance(w);
 	status = json_str_or(w->stack, "StackStatus", "");

@@ -96,7 +96,8 @@ json_t *cfn_own_tags(const struct cfn_unit *u)
 	return list;
 }
 
-void cfn_stamp(struct cfn_unit *u)
+/* The tags of what the unit made; NULL when it has none. */
+static json_t *stored_tags(const struct cfn_unit *u)
 {
 	static const struct {
 		const char *type, *table, *attr, *member;
@@ -116,17 +117,43 @@ void cfn_stamp(struct cfn_unit *u)
 	for (size_t p = 0; p < sizeof(places) / sizeof(places[0]); p++) {
 		const char *id = places[p].attr ? json_str_at(u->state, places[p].attr)
 						: cfn_physical(u);
-		json_t *obj = cloud_get(u->cloud, places[p].table, id);
-		size_t i;
-		json_t *t;
 
-		if (!streq(places[p].type, type) || !obj)
-			continue;
-		json_array_foreach(u->tags, i, t)
-			if (is_aws_tag(t))
-				json_push(json_object_get(obj, places[p].member),
-					  json_deep_copy(t));
+		if (streq(places[p].type, type))
+			return json_object_get(cloud_get(u->cloud, places[p].table, id),
+					       places[p].member);
 	}
+	return NULL;
+}
+
+void cfn_stamp(struct cfn_unit *u)
+{
+	json_t *stored = stored_tags(u), *t;
+	size_t i;
+
+	json_array_foreach(u->tags, i, t)
+		if (stored && is_aws_tag(t))
+			json_push(stored, json_deep_copy(t));
+}
+
+bool cfn_retag(struct cfn_unit *u)
+{
+	json_t *stored = stored_tags(u), *copy = json_deep_copy(u->tags);
+	bool changed = stored && !json_equal(stored, copy);
+
+	if (changed) {
+		json_array_clear(stored);
+		json_array_extend(stored, copy);
+	}
+	json_decref(copy);
+	if (streq(json_str_or(u->state, "type", ""), "AWS::EKS::Cluster")) {
+		json_t *cluster = cloud_get(u->cloud, "eks.cluster", cfn_physical(u));
+		json_t *map = cfn_tag_map(u);
+
+		changed = cluster && !json_equal(json_object_get(cluster, "tags"), map);
+		if (changed)
+			json_object_set(cluster, "tags", map);
+	}
+	return changed;
 }
 
 json_t *cfn_tag_map(const struct cfn_unit *u)

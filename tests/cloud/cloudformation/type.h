@@ -55,6 +55,9 @@ const char *cfn_generated_name(struct cfn_unit *u, size_t max);
 json_t *cfn_own_tags(const struct cfn_unit *u);
 /* Puts the aws:… tags on what was made, as only AWS itself can. */
 void cfn_stamp(struct cfn_unit *u);
+/* Brings the tags of what the unit made to what the stack says now; false: they
+ * were so, or it has none. */
+bool cfn_retag(struct cfn_unit *u);
 /* {"Key": "Value"} of the tags. */
 json_t *cfn_tag_map(const struct cfn_unit *u);
 /* Properties: text (NULL: absent), truth, and several copied under their names. */

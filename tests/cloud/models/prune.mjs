@@ -3,8 +3,8 @@
 // Reads botocore's service-2.json files (from the AWS CLI's npm package) and
 // writes one file with the operations that tests/cloud plays, the shapes they
 // reach, and nothing that only people read. An operation is played when a row
-// {"Name", true|false, …} of a cloud_op table names it, so that a new handler
-// needs no entry anywhere else.
+// {"Name", true|false, …} names it in the file of its service's cloud_service, so
+// that a new handler needs no entry anywhere else.
 //
 //   prune.mjs OUT DIR...   DIR: where to look for botocore/data, the first wins
 
@@ -83,10 +83,14 @@ function prune(model, played) {
 	return r
 }
 
-const played = new Set()
-for (const file of walk(cloud))
-	for (const m of fs.readFileSync(file, 'utf8').matchAll(/\{\s*"([A-Z]\w+)",\s*(?:true|false)\b/g))
-		played.add(m[1])
+const played = new Map()
+for (const file of walk(cloud)) {
+	const text = fs.readFileSync(file, 'utf8')
+	const service = /struct cloud_service cloud_\w+ = \{\s*(?:\.id = )?"([\w-]+)"/.exec(text)
+	if (!service) continue
+	const rows = text.matchAll(/\{\s*"([A-Z]\w+)",\s*(?:true|false)\b/g)
+	played.set(service[1], new Set([...rows].map((m) => m[1])))
+}
 
 const data = roots.map((r) => findData(r, 6)).find(Boolean)
 if (!data) {
@@ -96,7 +100,7 @@ if (!data) {
 const result = {}
 for (const s of SERVICES) {
 	const model = readModel(data, s)
-	if (model) result[s] = prune(model, played)
+	if (model && played.has(s)) result[s] = prune(model, played.get(s))
 }
 fs.writeFileSync(out + '.new', JSON.stringify(result))
 fs.renameSync(out + '.new', out)

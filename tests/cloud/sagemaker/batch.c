@@ -156,6 +156,13 @@ static void one(struct sm_work *w, const struct batch *b, const char *id, json_t
 	json_push(ok, json_string(id));
 }
 
+/* The models have no empty lists here: what did not happen is not told. */
+static void put_some(json_t *out, const char *member, json_t *list)
+{
+	if (json_array_size(list) > 0)
+		json_object_set(out, member, list);
+}
+
 static bool run_batch(struct cloud_call *c, const struct batch *b, json_t **ret_out)
 {
 	json_t *cluster = sm_need_cluster(c), *v;
@@ -185,9 +192,11 @@ static bool run_batch(struct cloud_call *c, const struct batch *b, json_t **ret_
 			node = NULL;
 		one(&w, b, id, node, "NodeLogicalId", ok_logical, bad_logical);
 	}
-	*ret_out = json_packf(c->arena, "{s:O,s:O,s:O,s:O}", "Successful", ok, "Failed",
-			      failed, "SuccessfulNodeLogicalIds", ok_logical,
-			      "FailedNodeLogicalIds", bad_logical);
+	*ret_out = json_new_object(c->arena);
+	put_some(*ret_out, "Successful", ok);
+	put_some(*ret_out, "Failed", failed);
+	put_some(*ret_out, "SuccessfulNodeLogicalIds", ok_logical);
+	put_some(*ret_out, "FailedNodeLogicalIds", bad_logical);
 	return true;
 }
 

@@ -1,0 +1,60 @@
+// Counts a peer's cases, and which known differences they met.
+import fs from 'node:fs';
+import {fileURLToPath} from 'node:url';
+
+/**
+ * lists: files of this folder with {"key": {"reason", "source"}}; a case whose key
+ * is there may differ. An entry that no case met is a fault too: it is out of date.
+ */
+export function tally(name, ...lists)
+{
+	const known = Object.assign({}, ...lists.map(f =>
+		JSON.parse(fs.readFileSync(fileURLToPath(new URL(f, import.meta.url)), 'utf8'))));
+	const met = new Set();
+	const failed = [];
+	let cases = 0;
+
+	const t = {
+		knows: key => Boolean(known[key]),
+		/** problem: null or what went wrong. */
+		count(key, problem)
+		{
+			cases++;
+			if (problem === null || problem === undefined)
+				return true;
+			if (known[key]) {
+				met.add(key);
+				console.log(`  listed  ${key}: ${problem}`);
+				return false;
+			}
+			failed.push(key);
+			console.log(`  FAILED  ${key}: ${problem}`);
+			return false;
+		},
+		async case(key, fn)
+		{
+			try {
+				await fn();
+				return t.count(key, null);
+			} catch (e) {
+				return t.count(key, e.code === 'ERR_ASSERTION' ? e.message
+					: (process.env.V ? e.stack : `${e.name}: ${e.message}`));
+			}
+		},
+		/** Prints the sum that tests/peers/run reads; true when all is well. */
+		sum()
+		{
+			const unmet = Object.keys(known).filter(k => !met.has(k));
+
+			for (const key of unmet)
+				console.log(`  FAILED  ${key}: listed as a difference, but it agrees`);
+			if (failed.length)
+				console.log(`failed: ${failed.join(', ')}`);
+			console.log(`${name}: cases ${cases}, passed ${cases - failed.length - met.size
+			}, listed ${met.size}`);
+			return failed.length === 0 && unmet.length === 0;
+		},
+	};
+
+	return t;
+}
