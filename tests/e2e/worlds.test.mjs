@@ -149,7 +149,7 @@ test('a stack that rolls back: the first cause, not the last; the retry makes it
 
 test('a lifecycle script that fails: the last lines of its log; the retry waits for the nodes again', async () => {
 	await s.cloud.settings({lifecycle_script: 'fail'});
-	const op = await create(s, 'script');
+	const op = await create(s, 'boot-fails');
 	const error = await errorOf(op.id, 'create_hyperpod_cluster');
 	const child = stageOf(await operation(s, op.id), 'create_hyperpod_cluster');
 	const log = (await events(s, child.id)).find(e => e.what === 'lifecycle_log');
@@ -159,10 +159,10 @@ test('a lifecycle script that fails: the last lines of its log; the retry waits 
 	assert(log?.data.tail.trim().split('\n').length > 1, JSON.stringify(log));
 	await s.cloud.settings({lifecycle_script: 'ok'});
 	await retry(op.id);
-	const calls = (await mutations('script')).filter(e => e.service === 'sagemaker' && e.outcome === 'ok').map(e => e.op);
+	const calls = (await mutations('boot-fails')).filter(e => e.service === 'sagemaker' && e.outcome === 'ok').map(e => e.op);
 
 	assert.deepEqual(calls, ['CreateCluster'], 'AWS goes on trying: nothing to make anew');
-	assert.equal((await mutations('script')).filter(e => e.op === 'CreateStack').length, 1, 'EKS stays');
+	assert.equal((await mutations('boot-fails')).filter(e => e.op === 'CreateStack').length, 1, 'EKS stays');
 });
 
 test('throttled for a long time, then expired credentials in a wait: it waits, says why, and goes on', async () => {
