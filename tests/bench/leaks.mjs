@@ -139,8 +139,8 @@ async function operations(s, n, from)
 }
 
 /**
- * s has pollers and a cloud. Gives a row for the table; growth() tells what of
- * which process, in kB.
+ * s has pollers and a cloud. Gives rows for the table, with .growth: what each
+ * process has grown by, in kB.
  */
 export async function leaks(s, {n = 10000, ops = 1000, parts = 5} = {})
 {
@@ -161,15 +161,21 @@ export async function leaks(s, {n = 10000, ops = 1000, parts = 5} = {})
 	const growth = Object.entries(last).map(([name, p]) => {
 		if (warm[name]?.pid !== p.pid)
 			throw new Error(`${name} is another process than before`);
-		return {name, kb: p.anon - warm[name].anon, rss: p.rss,
+		/* Pages of files that are touched late count for the RSS, but are no leak. */
+		return {name, kb: p.anon - warm[name].anon, rss: p.rss - warm[name].rss,
 			all: samples.map(x => x[name]?.anon)};
 	});
-	const worst = growth.reduce((a, b) => b.kb > a.kb ? b : a);
+	const row = (what, of, aim) => {
+		const worst = growth.reduce((a, b) => of(b) > of(a) ? b : a);
+
+		return {name: `growth of ${what}, ${n} requests, ${ops} operations (${worst.name})`,
+			got: of(worst), unit: 'kB', ratios: [], spread: growth.map(of), aim: `≤ ${aim}`,
+			ok: v => v <= aim};
+	};
 
 	if (process.env.BENCH_VERBOSE)
 		for (const g of growth)
-			console.error(`bench: ${g.name}: RSS ${g.rss} kB, anonymous ${g.all.join(' ')}`);
-	return Object.assign([{name: `growth of memory over ${n} requests, ${ops} operations (${worst.name})`,
-		got: worst.kb, unit: 'kB', ratios: [], spread: growth.map(g => g.kb),
-		aim: `≤ ${SLACK_KB}`, ok: v => v <= SLACK_KB}], {growth, slack: SLACK_KB});
+			console.error(`bench: ${g.name}: RSS grew by ${g.rss} kB, anonymous ${g.all.join(' ')}`);
+	return Object.assign([row('memory', g => g.kb, SLACK_KB), row('RSS', g => g.rss, 4 * SLACK_KB)],
+		{growth, slack: SLACK_KB});
 }
