@@ -56,6 +56,8 @@ const MIX = [
 	[200, () => get('/me')],
 	[200, () => get('/clusters')],
 	[200, () => get('/openapi.json')],
+	[200, () => get('/zones')],
+	[200, (id, n) => change('/control-planes?dry_run=plan', {name: `leak-plan-${n}`})],
 	[200, id => modern('get_operation', {id})],
 	[200, () => modern('list_operations', {limit: 5})],
 	[200, () => modern('get_operation', {id: 'op_none'})],
@@ -149,7 +151,6 @@ export async function leaks(s, {n = 10000, ops = 1000, parts = 5} = {})
 	const {id} = JSON.parse(first.text);
 
 	await operations(s, 1, n * parts);
-
 	for (let part = 0; part < parts; part++) {
 		await requests(s, id, n / parts, part * n);
 		await operations(s, ops / parts, part * n);
