@@ -92,6 +92,12 @@ declare
 	e effect;
 	o operation := op_fenced(p_op, p_gen);
 begin
+	-- The step has turned to another of its objects: a fresh look has shown that the
+	-- one before needs nothing more, whatever became of the answer.
+	update effect x set outcome = 'done', ended_at = v_now,
+		response = '{"ok": true, "observed": true}'
+		where x.op_id = p_op and x.step = p_step and x.item <> p_item
+		and x.outcome is null and x.class <> 'once';
 	select * into e from effect x where x.op_id = p_op and x.step = p_step
 		and x.item = p_item order by x.epoch desc limit 1;
 	if not found or e.outcome = 'refused'

@@ -13,6 +13,10 @@ bool iam_put_inline(struct cloud_call *call, json_t **ret_out)
 	(void)ret_out;
 	if (!role || !iam_check_document(call, text, false))
 		return false;
+	if (streq(json_str_at(json_object_get(role, "_inline"),
+			      json_str_at(call->in, "PolicyName")),
+		  text))
+		return true;
 	json_object_set_new(json_object_get(role, "_inline"),
 			    json_str_at(call->in, "PolicyName"), json_string(text));
 	cloud_effect(call->cloud, "iam.role_policy", json_str_at(call->in, "PolicyName"),

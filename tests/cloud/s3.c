@@ -185,6 +185,16 @@ static bool changed(struct cloud_call *call)
 	return true;
 }
 
+/* Steals value. What is there already is no change. */
+static bool put_member(struct cloud_call *call, json_t *bucket, const char *name,
+		       json_t *value)
+{
+	const bool same = json_equal(json_object_get(bucket, name), value);
+
+	json_object_set_new(bucket, name, value);
+	return same || changed(call);
+}
+
 static bool put_tagging(struct cloud_call *call, json_t **ret_out)
 {
 	json_t *bucket = s3_bucket(call);
@@ -192,9 +202,8 @@ static bool put_tagging(struct cloud_call *call, json_t **ret_out)
 	(void)ret_out;
 	if (!bucket)
 		return false;
-	json_object_set_new(bucket, "_tags",
-			    json_deep_copy(json_at(call->in, "Tagging.TagSet")));
-	return changed(call);
+	return put_member(call, bucket, "_tags",
+			  json_deep_copy(json_at(call->in, "Tagging.TagSet")));
 }
 
 static bool get_tagging(struct cloud_call *call, json_t **ret_out)
@@ -228,10 +237,9 @@ static bool put_public_block(struct cloud_call *call, json_t **ret_out)
 	(void)ret_out;
 	if (!bucket)
 		return false;
-	json_object_set_new(
-		bucket, "_public_block",
+	return put_member(
+		call, bucket, "_public_block",
 		json_deep_copy(json_at(call->in, "PublicAccessBlockConfiguration")));
-	return changed(call);
 }
 
 static bool get_public_block(struct cloud_call *call, json_t **ret_out)

@@ -79,8 +79,10 @@ bool s3_put_object(struct cloud_call *call, json_t **ret_out)
 			  "_created_ms", (json_int_t)call->now_ms);
 
 	json_object_set(object, "Metadata", json_object_get(call->in, "Metadata"));
+	/* The same object once more, as after a lost answer, is no change. */
+	if (!old || !streq(json_str_at(old, "ETag"), json_str_at(object, "ETag")))
+		cloud_effect(call->cloud, "s3.object", key, old ? "update" : "create");
 	json_object_set_new(objects_of(bucket), key, object);
-	cloud_effect(call->cloud, "s3.object", key, old ? "update" : "create");
 	*ret_out =
 		json_packf(call->arena, "{s:s, s:s}", "ETag", json_str_at(object, "ETag"),
 			   "ServerSideEncryption", "AES256");

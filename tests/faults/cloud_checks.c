@@ -211,6 +211,36 @@ static void check_effects(struct harness *h)
 	}
 }
 
+static void check_object(struct harness *h, const struct db_rows *rows, const char *table,
+			 const char *id, const json_t *o)
+{
+	const char *text = json_text(&h->run, o);
+	bool owned = strstr(text, "aws:cloudformation:stack-") != NULL;
+
+	if (!strstr(text, h->op))
+		return;
+	for (int n = 0; n < rows->n && !owned; n++)
+		owned = strstr(text, db_text(rows, n, "id")) ||
+			streq(db_text(rows, n, "id"), id);
+	if (!owned)
+		harness_blame(h, "%s: %s %s is owned by no row",
+			      h->cancelled ? "I8" : "I3", table, id);
+}
+
+/* In Kubernetes; what a controller has made goes with its owner. */
+static void check_server(struct harness *h, const struct db_rows *rows,
+			 const json_t *server)
+{
+	const char *resource, *id;
+	json_t *objects, *o;
+
+	json_object_foreach(json_at(server, "objects"), resource, objects)
+		json_object_foreach(objects, id, o)
+			if (!strstr(resource, "event") &&
+			    !json_at(o, "metadata.ownerReferences.0"))
+				check_object(h, rows, resource, id, o);
+}
+
 /* I3, I8: what carries our tag is owned, itself or by its stack. */
 static void check_owned(struct harness *h)
 {
@@ -221,21 +251,16 @@ static void check_owned(struct harness *h)
 	json_t *objects, *o;
 
 	json_object_foreach((json_t *)(uintptr_t)cloud_state(lab(h)->cloud), table,
-			    objects)
-		json_object_foreach(objects, id, o) {
-			const char *text = json_text(&h->run, o);
-			bool owned = strstr(text, "aws:cloudformation:stack-") != NULL;
-
-			if (!strstr(text, h->op) || strstr(table, "event") ||
-			    strstr(table, "token"))
-				continue;
-			for (int n = 0; n < rows.n && !owned; n++)
-				owned = strstr(text, db_text(&rows, n, "id")) ||
-					streq(db_text(&rows, n, "id"), id);
-			if (!owned)
-				harness_blame(h, "%s: %s %s is owned by no row",
-					      h->cancelled ? "I8" : "I3", table, id);
-		}
+			    objects) {
+		if (strstr(table, "event") || strstr(table, "token") ||
+		    strstr(table, "history"))
+			continue;
+		json_object_foreach(objects, id, o)
+			if (streq(table, "kube"))
+				check_server(h, &rows, o);
+			else
+				check_object(h, &rows, table, id, o);
+	}
 }
 
 void cloud_check(struct harness *h)

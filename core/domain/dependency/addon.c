@@ -42,8 +42,13 @@ void identity_plan(struct step_ctx *c, struct exchange *x)
 		err_fix(e, "Delete that pod identity association, then retry.");
 		return;
 	}
-	if (one)
+	if (one) {
+		if (step_tagged_cluster(c, json_at(one, "tags")))
+			step_own(c, "eks:pod-identity",
+				 json_str_or(one, "associationId", k->name),
+				 json_str_at(one, "associationArn"), "made");
 		return;
+	}
 	exchange_aws(x, AWS_EKS_CreatePodIdentityAssociation,
 		     json_packf(c->arena, "{s:s, s:s, s:s, s:s, s:O}", "clusterName",
 				eks_name(c), "namespace", k->ns, "serviceAccount",

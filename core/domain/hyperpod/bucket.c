@@ -26,8 +26,12 @@ void bucket_create_plan(struct step_ctx *c, struct exchange *x)
 	json_t *in = by_bucket(c);
 	struct err *e;
 
-	if (saw_ok(c, "bucket"))
+	if (saw_ok(c, "bucket")) {
+		/* Ours by a request whose answer we never saw; else it was there. */
+		if (c->issued_before)
+			step_own(c, "s3:bucket", name_bucket(c), NULL, "made");
 		return;
+	}
 	if (!c->planning && !saw_missing(c, "bucket")) {
 		e = step_fail(c, ERR_FOREIGN_OBJECT,
 			      "the bucket %s is not open to us (%s)", name_bucket(c),
