@@ -1,0 +1,132 @@
+// Requests to our own server, by the session cookie. A refusal is a ProblemError.
+import type {Answer, GetPath, Operation, Plan, Problem, QueryOf} from './types';
+
+const BASE = '/api/v1';
+
+export class ProblemError extends Error {
+	constructor(readonly problem: Problem) {
+		super(problem.detail);
+	}
+}
+
+type Values = Record<string, unknown>;
+
+export function fill(path: string, values: Values = {}): string
+{
+	return path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(values[name])));
+}
+
+export function withQuery(path: string, query: Values = {}): string
+{
+	const all = new URLSearchParams();
+
+	for (const [name, value] of Object.entries(query))
+		if (value !== undefined && value !== '')
+			all.set(name, String(value));
+	return all.size ? `${path}?${all}` : path;
+}
+
+async function problemOf(res: Response): Promise<Problem>
+{
+	const body = await res.json().catch(() => null) as Problem | null;
+
+	return body?.code ? body : {type: 'about:blank', title: res.statusText || `HTTP ${res.status}`,
+		status: res.status, detail: `HTTP ${res.status}`, instance: '', code: 'unavailable', retry: 'same-key'};
+}
+
+let signedOut: () => void = () => {};
+
+/** What happens when the server does not know the session (any more). */
+export function onSignedOut(f: () => void)
+{
+	signedOut = f;
+}
+
+async function send(url: string, init: RequestInit): Promise<Response>
+{
+	const res = await fetch(url, {...init, credentials: 'same-origin', cache: 'no-store'});
+
+	if (res.ok)
+		return res;
+	const problem = await problemOf(res);
+
+	if (res.status === 401)
+		signedOut();
+	throw new ProblemError(problem);
+}
+
+export async function read<P extends GetPath>(path: P, {params, query, signal}:
+	{params?: Values; query?: QueryOf<P>; signal?: AbortSignal} = {}): Promise<Answer<P>>
+{
+	const res = await send(BASE + withQuery(fill(path, params), query as Values), {signal});
+
+	return await res.json() as Answer<P>;
+}
+
+/** For what the document of this build does not have (yet). */
+export async function readOpen<T>(path: string, query: Values = {}, signal?: AbortSignal): Promise<T>
+{
+	return await (await send(BASE + withQuery(path, query), {signal})).json() as T;
+}
+
+/* --- changes ------------------------------------------------------------- */
+
+/** One change: enough to plan it, to run it, and to show it as curl and MCP. */
+export interface Call {
+	capability: string;
+	method: 'POST' | 'DELETE';
+	path: string;
+	params?: Values;
+	query?: Values;
+	body?: Values;
+	/** The name that must be repeated, when it destroys. */
+	confirm?: string;
+}
+
+export const urlOf = (call: Call, query: Values = {}) =>
+	BASE + withQuery(fill(call.path, call.params), {...call.query, ...query});
+
+function init(call: Call, headers: Record<string, string> = {}): RequestInit
+{
+	if (call.method === 'DELETE')
+		return {method: call.method, headers};
+	return {method: call.method, headers: {...headers, 'content-type': 'application/json'},
+		body: JSON.stringify(call.body ?? {})};
+}
+
+export async function planOf(call: Call): Promise<Plan>
+{
+	return await (await send(urlOf(call, {dry_run: 'plan'}), init(call))).json() as Plan;
+}
+
+/** Runs exactly that plan; a repeat with the same key is the same operation. */
+export async function run<T = Operation>(call: Call, key: string, digest?: string): Promise<T>
+{
+	const url = urlOf(call, {plan_digest: digest, confirm: call.confirm});
+	const res = await send(url, init(call, {'idempotency-key': key}));
+
+	return await res.json() as T;
+}
+
+/* --- signing in ------------------------------------------------------------ */
+
+/** A login link, its code, or a token: the answer sets the session's cookie. */
+export async function signIn(secret: string): Promise<void>
+{
+	const text = secret.trim();
+	const code = /(?:[?&]code=)?(isl_[0-9a-f]+)$/.exec(text)?.[1];
+
+	if (code) {
+		/* The answer is a redirect to the console, where we are. */
+		const res = await fetch(withQuery('/login', {code}), {redirect: 'manual', cache: 'no-store'});
+
+		if (res.type !== 'opaqueredirect' && !res.ok)
+			throw new ProblemError(await problemOf(res));
+		return;
+	}
+	const res = await fetch(`${BASE}/sign-in`, {method: 'POST', cache: 'no-store', body: '{}',
+		headers: {authorization: `Bearer ${text}`, 'content-type': 'application/json'}});
+
+	if (!res.ok)
+		throw new ProblemError(await problemOf(res));
+}

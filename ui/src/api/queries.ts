@@ -1,0 +1,115 @@
+// What the pages read. Keys begin with what a live event names, so that one event
+// makes old exactly what it may have changed.
+import {keepPreviousData, QueryClient, queryOptions, useQuery, useQueryClient} from '@tanstack/react-query';
+import {ProblemError, read} from './client';
+import type {Cluster, Event, Operation} from './types';
+
+export const queryClient = new QueryClient({
+	defaultOptions: {
+		queries: {
+			staleTime: 5000,
+			/* A refusal stays one; a lost connection may come back. */
+			retry: (n, e) => !(e instanceof ProblemError && e.problem.status < 500) && n < 3,
+			retryDelay: n => Math.min(500 * 2 ** n, 8000),
+		},
+	},
+});
+
+export const me = queryOptions({queryKey: ['me'], queryFn: ({signal}) => read('/me', {signal}), staleTime: 60000});
+
+export const clusters = queryOptions({
+	queryKey: ['clusters'],
+	queryFn: async ({signal}) => {
+		const all = [];
+		let cursor: string | undefined;
+
+		do {
+			const page = await read('/clusters', {query: {limit: 100, cursor}, signal});
+
+			all.push(...page.items);
+			cursor = page.next_cursor ?? undefined;
+		} while (cursor);
+		return all;
+	},
+});
+
+export const cluster = (name: string) => queryOptions({
+	queryKey: ['cluster', name],
+	queryFn: async ({signal}) => await read('/clusters/{cluster}', {params: {cluster: name}, signal}) as Cluster,
+});
+
+export const hyperpod = (name: string) => queryOptions({
+	queryKey: ['cluster', name, 'hyperpod'],
+	queryFn: ({signal}) => read('/clusters/{cluster}/hyperpod', {params: {cluster: name}, signal}),
+});
+
+export const dependencies = (name: string) => queryOptions({
+	queryKey: ['cluster', name, 'dependencies'],
+	queryFn: ({signal}) => read('/clusters/{cluster}/dependencies', {params: {cluster: name}, signal}),
+});
+
+export const storages = (name: string) => queryOptions({
+	queryKey: ['cluster', name, 'storages'],
+	queryFn: ({signal}) => read('/clusters/{cluster}/storages', {params: {cluster: name}, signal}),
+});
+
+export interface OperationFilter { state?: string; cluster?: string; kind?: string; cursor?: string; limit?: number }
+
+export const operations = (filter: OperationFilter = {}) => queryOptions({
+	queryKey: ['operations', filter],
+	queryFn: async ({signal}) => await read('/operations', {query: {limit: 50, ...filter}, signal} as object) as
+		unknown as {items: Operation[]; next_cursor: string | null},
+	placeholderData: keepPreviousData,
+});
+
+export const readOperation = async (id: string, query: {wait?: number; seen_version?: number} = {}, signal?: AbortSignal) =>
+	await read('/operations/{id}', {params: {id}, query, signal}) as Operation;
+
+export const operation = (id: string) => queryOptions({
+	queryKey: ['operation', id],
+	queryFn: ({signal}) => readOperation(id, {}, signal),
+});
+
+/** All events; what was read before is not read again. */
+export function useEvents(id: string, version: number | undefined)
+{
+	const client = useQueryClient();
+
+	return useQuery({
+		queryKey: ['operation', id, 'events', version],
+		enabled: version !== undefined,
+		placeholderData: keepPreviousData,
+		queryFn: async ({signal}) => {
+			const known = client.getQueryData<Event[]>(['events', id]) ?? [];
+			const all = [...known];
+			let cursor = known.length ? String(known[known.length - 1]!.seq) : undefined;
+
+			for (;;) {
+				const page = await read('/operations/{id}/events', {params: {id}, query: {limit: 100, cursor}, signal});
+
+				all.push(...page.items as Event[]);
+				if (!page.next_cursor || page.items.length === 0)
+					break;
+				cursor = page.next_cursor;
+			}
+			client.setQueryData(['events', id], all);
+			return all;
+		},
+	});
+}
+
+export const zones = queryOptions({queryKey: ['zones'], staleTime: 60000,
+	queryFn: ({signal}) => read('/zones', {signal})});
+
+export const instanceTypes = (zone: string) => queryOptions({
+	queryKey: ['instance-types', zone],
+	staleTime: 60000,
+	queryFn: ({signal}) => read('/instance-types', {query: {zone: zone || undefined}, signal}),
+});
+
+export const quotas = (instance_type: string, count: number, capacity_type: string) => queryOptions({
+	queryKey: ['quotas', instance_type, count, capacity_type],
+	staleTime: 15000,
+	queryFn: ({signal}) => read('/quotas', {query: {instance_type, count, capacity_type} as never, signal}),
+	placeholderData: keepPreviousData,
+});

@@ -1,0 +1,52 @@
+// What the API gives, under short names. Members that the document leaves open
+// (they are what another system says) are narrowed here, all of them optional.
+import type {components, paths} from './generated/schema';
+
+export type Schema = components['schemas'];
+export type Problem = Omit<Schema['Problem'], 'plan'> & {plan?: Plan};
+
+export type GetPath = {[P in keyof paths]: paths[P] extends {get: object} ? P : never}[keyof paths];
+export type Answer<P extends GetPath> = paths[P] extends
+	{get: {responses: {200: {content: {'application/json': infer R}}}}} ? R : never;
+export type QueryOf<P extends GetPath> = paths[P] extends {get: {parameters: {query?: infer Q}}} ? Q : never;
+export type Item<P extends GetPath> = Answer<P> extends {items: (infer I)[]} ? I : never;
+
+export interface Stage { id: string; kind: string; stage: string; state: string; title: string }
+export interface Cause { code?: string; message?: string; request_id?: string; source?: string }
+export interface OperationError {
+	code?: string; title?: string; detail?: string; fix?: string; retry?: string; field?: string;
+	seen?: string; expected?: string; step?: string; cause?: Cause[]; causes?: Cause[];
+}
+export interface Question {
+	question?: string; evidence?: unknown; choices?: {id: string; title: string; consequence?: string}[];
+}
+export type Operation = Omit<Schema['Operation'], 'children' | 'error' | 'question' | 'result'> & {
+	children?: Stage[]; error?: OperationError; question?: Question; result?: unknown;
+};
+export type Phase = Operation['phases'][number];
+
+export interface Check { what: string; data: Record<string, unknown> }
+export interface Resource { type: string; id: string; arn?: string | null; state?: string; made_at?: string; operation?: string }
+export type Step = Schema['Plan']['steps'][number] & {call?: string; class?: string; request?: unknown};
+export type Plan = Omit<Schema['Plan'], 'checks' | 'resources' | 'steps'> & {
+	checks?: Check[]; resources?: Resource[]; steps: Step[];
+};
+
+export interface Observed { state?: string; title?: string; version?: string; [key: string]: unknown }
+export interface Seen { name: string; observed: Observed; observed_at: string }
+export type Cluster = Omit<Answer<'/clusters/{cluster}'>, 'dependencies' | 'instance_groups' | 'operations'
+	| 'resources' | 'storages'> & {
+	dependencies?: Seen[]; instance_groups?: Seen[]; nodes?: Seen[]; storages?: Seen[];
+	operations?: {id: string; kind: string; title?: string; state: string; status?: string}[];
+	resources?: Resource[];
+};
+export type ClusterItem = Item<'/clusters'>;
+export type Event = Omit<Item<'/operations/{id}/events'>, 'data'> & {data?: Record<string, unknown>};
+export type Me = Answer<'/me'>;
+export type Role = 'viewer' | 'operator' | 'admin';
+export type InstanceType = Item<'/instance-types'>;
+export type Zone = Item<'/zones'>;
+export type Token = Item<'/tokens'>;
+export type AuditRow = Item<'/audit'>;
+export type Dependency = Item<'/clusters/{cluster}/dependencies'>;
+export type Storage = Item<'/clusters/{cluster}/storages'>;

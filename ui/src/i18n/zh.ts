@@ -1,0 +1,4 @@
+import {en} from './en';
+import type {Catalog} from './text';
+
+export const zh: Catalog = en;

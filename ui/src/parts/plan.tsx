@@ -1,0 +1,218 @@
+// Every change goes through here: its plan is shown, then exactly that plan runs.
+import Alert from '@cloudscape-design/components/alert';
+import Box from '@cloudscape-design/components/box';
+import Button from '@cloudscape-design/components/button';
+import Checkbox from '@cloudscape-design/components/checkbox';
+import CopyToClipboard from '@cloudscape-design/components/copy-to-clipboard';
+import ExpandableSection from '@cloudscape-design/components/expandable-section';
+import FormField from '@cloudscape-design/components/form-field';
+import Input from '@cloudscape-design/components/input';
+import Modal from '@cloudscape-design/components/modal';
+import SpaceBetween from '@cloudscape-design/components/space-between';
+import StatusIndicator from '@cloudscape-design/components/status-indicator';
+import Table from '@cloudscape-design/components/table';
+import {useEffect, useRef, useState, type ReactNode} from 'react';
+import {planOf, ProblemError, run, type Call} from '../api/client';
+import {queryClient} from '../api/queries';
+import type {Check, Plan, Problem, Resource, Step} from '../api/types';
+import {useFrame} from '../app/page';
+import {navigate} from '../app/link';
+import {useWords} from '../i18n';
+import {CallTabs} from './calls';
+import {Code, json} from './code';
+import {ProblemAlert} from './problem';
+
+export const newKey = () => `console-${crypto.randomUUID()}`;
+
+/* Checks repeat when two stages need the same thing. */
+const distinct = <T,>(all: T[]) => [...new Map(all.map(x => [JSON.stringify(x), x])).values()];
+
+function Checks({checks}: {checks: Check[]})
+{
+	const {t, number} = useWords();
+	const n = (c: Check, name: string) => Number(c.data[name] ?? 0);
+	const limit = (c: Check) => c.what === 'quota' ? n(c, 'limit') : n(c, 'free');
+
+	return <Table variant='embedded' contentDensity='compact' items={distinct(checks)} wrapLines
+		header={<Box variant='h3'>{t('plan.checks')}</Box>}
+		columnDefinitions={[
+			{id: 'what', header: t('plan.check'), isRowHeader: true, cell: c => c.what === 'quota'
+				? t('plan.quota', {name: String(c.data.name), code: String(c.data.code)})
+				: c.what === 'addresses' ? t('plan.addresses', {each: n(c, 'each')}) : c.what},
+			{id: 'needed', header: t('plan.needs'), cell: c => number(n(c, 'needed'))},
+			{id: 'free', header: t('plan.left'), cell: c => number(limit(c))},
+			{id: 'after', header: t('plan.after'), cell: c => <StatusIndicator type={limit(c) >= n(c, 'needed') ? 'success' : 'error'}>
+				{number(limit(c) - n(c, 'needed'))}</StatusIndicator>},
+		]}/>;
+}
+
+function Steps({steps}: {steps: Step[]})
+{
+	const {t, word} = useWords();
+	const [all, setAll] = useState(false);
+	const shown = all ? steps : steps.filter(s => s.action === 'call' || s.action === 'wait' || s.action === 'stage');
+
+	return <SpaceBetween size='xs'>
+		<Table variant='embedded' contentDensity='compact' items={shown} wrapLines trackBy={s => `${s.step} ${steps.indexOf(s)}`}
+			header={<Box variant='h3'>{t('plan.steps')}</Box>} empty={t('plan.nothing')}
+			columnDefinitions={[
+				{id: 'n', header: '#', width: 56, cell: s => steps.indexOf(s) + 1},
+				{id: 'phase', header: t('plan.phase'), width: 150, cell: s => word('phase', s.phase ?? '')},
+				{id: 'what', header: t('plan.what'), isRowHeader: true, cell: s => s.request === undefined ? s.what || s.title
+					: <ExpandableSection variant='inline' headerText={s.what || s.title || s.step}>
+						<Code text={json(s.request)} label={`${t('plan.request')} ${s.step ?? ''}`}/>
+					</ExpandableSection>},
+				{id: 'call', header: t('plan.call'), width: 230, cell: s => s.call ? <Box variant='code'>{s.call}</Box> : '–'},
+			]}/>
+		<Checkbox checked={all} onChange={e => setAll(e.detail.checked)}>{t('plan.allSteps')}</Checkbox>
+	</SpaceBetween>;
+}
+
+function Objects({resources}: {resources: Resource[]})
+{
+	const {t} = useWords();
+
+	return <Table variant='embedded' contentDensity='compact' items={resources} wrapLines trackBy={r => `${r.type} ${r.id}`}
+		header={<Box variant='h3'>{t('plan.resources')}</Box>}
+		columnDefinitions={[
+			{id: 'type', header: t('plan.object'), cell: r => r.type.replace(/:%$/, '')},
+			{id: 'id', header: t('common.name'), isRowHeader: true, cell: r => r.id},
+			{id: 'state', header: t('plan.becomes'), cell: r => r.state === 'gone' ? t('plan.gone') : r.state === 'made' ? t('plan.made') : r.state},
+		]}/>;
+}
+
+export function PlanView({plan}: {plan: Plan})
+{
+	const {t} = useWords();
+	const count = (action: string) => plan.steps.filter(s => s.action === action).length;
+	/* Many objects are made by calls that name them only in their request. */
+	const objects = new Set(plan.resources?.map(r => `${r.type} ${r.id}`)).size;
+
+	return <SpaceBetween size='l'>
+		<Box fontSize='heading-s' fontWeight='bold'>
+			{[t('plan.changes', {n: count('call')}), t('plan.waits', {n: count('wait')}),
+				...objects ? [t('plan.objects', {n: objects})] : []].join(' · ')}
+		</Box>
+		{plan.warnings?.map(w => <Alert key={w} type='warning' header={t('plan.warnings')}>{w}</Alert>)}
+		{plan.checks?.length ? <Checks checks={plan.checks}/> : null}
+		<Steps steps={plan.steps}/>
+		{plan.resources?.length ? <Objects resources={plan.resources}/> : null}
+		<FormField label={t('plan.digest')} description={t('plan.digestHelp')}>
+			<CopyToClipboard variant='inline' textToCopy={plan.plan_digest} textToDisplay={plan.plan_digest}
+				copyButtonAriaLabel={`${t('common.copy')}: ${t('plan.digest')}`} copySuccessText={t('common.copied')} copyErrorText={t('common.unknown')}/>
+		</FormField>
+	</SpaceBetween>;
+}
+
+export interface Change {
+	call: Call;
+	title: string;
+	submit: string;
+	/** Typed before a destroying change is allowed. */
+	typed?: string;
+	/** What would be lost, in words. */
+	lost?: string[];
+	/** Kept by a form that survives a reload; made here otherwise. */
+	idempotencyKey?: string;
+	/** Ways to do it differently; a change here is a new plan. */
+	options?: ReactNode;
+	/** Instead of going to the operation that was started. */
+	onDone?: (answer: unknown) => void;
+	onAccepted?: () => void;
+	onRefused?: (p: Problem) => void;
+}
+
+interface Accepted { id?: string; links?: {self?: string}; title?: string; target?: string }
+
+const isOperation = (x: Accepted | null) => Boolean(x?.id && x.links?.self);
+
+export function PlanModal({change, onDismiss}: {change: Change; onDismiss: () => void})
+{
+	const {t} = useWords();
+	const {flash} = useFrame();
+	const [plan, setPlan] = useState<Plan>();
+	const [error, setError] = useState<unknown>();
+	const [changed, setChanged] = useState(false);
+	const [typed, setTyped] = useState('');
+	const [busy, setBusy] = useState(false);
+	const key = useRef(change.idempotencyKey ?? newKey());
+	const asked = JSON.stringify(change.call);
+	const [tries, setTries] = useState(0);
+	const refused = useRef(change.onRefused);
+
+	useEffect(() => {
+		let wanted = true;
+
+		setPlan(undefined);
+		setError(undefined);
+		planOf(JSON.parse(asked) as Call).then(p => wanted && setPlan(p), (e: unknown) => {
+			if (!wanted)
+				return;
+			setError(e);
+			if (e instanceof ProblemError)
+				refused.current?.(e.problem);
+		});
+		return () => {
+			wanted = false;
+		};
+	}, [asked, tries]);
+
+	const submit = async () => {
+		if (busy || !plan || (change.typed && typed !== change.typed))
+			return;
+		setBusy(true);
+		setError(undefined);
+		try {
+			const answer = await run<Accepted>(change.typed ? {...change.call, confirm: typed} : change.call, key.current, plan.plan_digest);
+
+			change.onAccepted?.();
+			void queryClient.invalidateQueries();
+			if (change.onDone)
+				change.onDone(answer);
+			else if (isOperation(answer)) {
+				flash({type: 'info', content: t('flash.started', {title: `${answer.title}: ${answer.target}`}), dismissible: true});
+				navigate(`/operations/${answer.id}`);
+			}
+			onDismiss();
+		} catch (e) {
+			const fresh = e instanceof ProblemError ? e.problem.plan : undefined;
+
+			if (fresh) {
+				setPlan(fresh);
+				setChanged(true);
+				/* Another plan is another request. */
+				key.current = newKey();
+			} else
+				setError(e);
+		} finally {
+			setBusy(false);
+		}
+	};
+
+	return <Modal visible size='max' onDismiss={onDismiss} header={t('plan.title', {what: change.title})}
+		footer={<Box float='right'><SpaceBetween direction='horizontal' size='xs'>
+			<Button variant='link' onClick={onDismiss}>{t('common.cancel')}</Button>
+			<Button variant='primary' loading={busy} disabled={!plan || (change.typed !== undefined && typed !== change.typed)}
+				onClick={() => void submit()}>{change.submit}</Button>
+		</SpaceBetween></Box>}>
+		<SpaceBetween size='l'>
+			{change.options}
+			<ProblemAlert error={error} onRetry={plan ? undefined : () => setTries(n => n + 1)}/>
+			{changed && <Alert type='warning'>{t('plan.changed')}</Alert>}
+			{!plan && !error && <StatusIndicator type='loading'>{t('plan.working')}</StatusIndicator>}
+			{change.typed && <Alert type='warning' header={t('plan.lost')}>
+				<SpaceBetween size='s'>
+					{change.lost?.length ? <ul>{change.lost.map(x => <li key={x}>{x}</li>)}</ul> : null}
+					<FormField label={t('plan.confirmName', {name: change.typed})}>
+						<Input value={typed} onChange={e => setTyped(e.detail.value)} autoComplete={false} spellcheck={false}
+							onKeyDown={e => e.detail.key === 'Enter' && void submit()}/>
+					</FormField>
+				</SpaceBetween>
+			</Alert>}
+			{plan && <PlanView plan={plan}/>}
+			<ExpandableSection headerText={t('call.title')}>
+				<CallTabs calls={[change.call]} idempotencyKey={key.current}/>
+			</ExpandableSection>
+		</SpaceBetween>
+	</Modal>;
+}

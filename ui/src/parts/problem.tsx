@@ -1,0 +1,60 @@
+// A refusal, with what to do about it. What the cloud said is a cause, never the headline.
+import Alert from '@cloudscape-design/components/alert';
+import Box from '@cloudscape-design/components/box';
+import Button from '@cloudscape-design/components/button';
+import ExpandableSection from '@cloudscape-design/components/expandable-section';
+import SpaceBetween from '@cloudscape-design/components/space-between';
+import {ProblemError} from '../api/client';
+import type {Cause} from '../api/types';
+import {useWords, type Key} from '../i18n';
+
+export function Causes({causes}: {causes: Cause[] | undefined})
+{
+	const {t} = useWords();
+
+	if (!causes?.length)
+		return null;
+	return <ExpandableSection headerText={t('problem.cause')} defaultExpanded>
+		<SpaceBetween size='xs'>
+			{causes.map((c, i) => <div key={i}>
+				<Box variant='strong'>{[c.source, c.code].filter(Boolean).join(' ')}</Box>
+				<Box>{c.message}</Box>
+				{c.request_id && <Box variant='small'>{t('problem.request', {id: c.request_id})}</Box>}
+			</div>)}
+		</SpaceBetween>
+	</ExpandableSection>;
+}
+
+interface Words { detail?: string; title?: string; fix?: string; retry?: string; cause?: Cause[]; instance?: string;
+	errors?: {field: string; detail: string; seen?: string; expected?: string}[] }
+
+export function ProblemText({problem}: {problem: Words})
+{
+	const {t} = useWords();
+
+	return <SpaceBetween size='xs'>
+		<Box>{problem.detail}</Box>
+		{problem.errors && problem.errors.length > 1 && <ul>
+			{problem.errors.map(e => <li key={e.field + e.detail}>{e.field.slice(1)}: {e.detail}</li>)}
+		</ul>}
+		{problem.fix && <Box variant='strong'>{t('problem.fix', {fix: problem.fix})}</Box>}
+		{problem.retry && <Box variant='small'>{t(`problem.retry.${problem.retry}` as Key)}</Box>}
+		<Causes causes={problem.cause}/>
+		{problem.instance && <Box variant='small'>{t('problem.request', {id: problem.instance.replace(/^.*:/, '')})}</Box>}
+	</SpaceBetween>;
+}
+
+export function ProblemAlert({error, onRetry}: {error: unknown; onRetry?: () => void})
+{
+	const {t} = useWords();
+
+	if (!error)
+		return null;
+	const problem = error instanceof ProblemError ? error.problem
+		: {title: t('common.pageFailed'), detail: error instanceof Error ? error.message : String(error)};
+
+	return <Alert type='error' header={problem.title}
+		action={onRetry && <Button onClick={onRetry}>{t('common.retry')}</Button>}>
+		<ProblemText problem={problem}/>
+	</Alert>;
+}

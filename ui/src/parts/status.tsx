@@ -1,0 +1,45 @@
+// States in words and shape, and times.
+import StatusIndicator, {type StatusIndicatorProps} from '@cloudscape-design/components/status-indicator';
+import {useEffect, useState} from 'react';
+import {useWords} from '../i18n';
+
+const TYPES: Record<string, StatusIndicatorProps.Type> = {
+	live: 'in-progress', running: 'in-progress', creating: 'in-progress', deleting: 'in-progress', retrying: 'in-progress',
+	cancelling: 'in-progress', Creating: 'in-progress', Updating: 'in-progress', Deleting: 'in-progress', following: 'in-progress',
+	queued: 'pending', pending: 'pending', waiting: 'pending', waiting_for_nodes: 'pending', control_plane_ready: 'pending',
+	held: 'warning', 'needs-decision': 'warning', 'outcome-unknown': 'warning', reconnecting: 'warning', SystemUpdating: 'warning',
+	succeeded: 'success', done: 'success', in_service: 'success', ready: 'success', mounted: 'success', accepted: 'success',
+	InService: 'success', Running: 'success',
+	failed: 'error', Failed: 'error', refused: 'error', RollingBack: 'error',
+	cancelled: 'stopped', skipped: 'stopped', same: 'info', unknown: 'info',
+};
+
+export function State({state, label}: {state: string; label?: string})
+{
+	const {word} = useWords();
+
+	return <StatusIndicator type={TYPES[state] ?? 'info'}>{label ?? word('state', state)}</StatusIndicator>;
+}
+
+export function Time({at}: {at: string | null | undefined})
+{
+	const {time, utc} = useWords();
+
+	return at ? <time dateTime={at} title={utc(at)}>{time(at)}</time> : <>–</>;
+}
+
+/** Milliseconds now, once a second while it matters. */
+export function useNow(ticking: boolean): number
+{
+	const [now, setNow] = useState(Date.now);
+
+	useEffect(() => {
+		if (!ticking)
+			return;
+		const timer = setInterval(() => setNow(Date.now()), 1000);
+
+		setNow(Date.now());
+		return () => clearInterval(timer);
+	}, [ticking]);
+	return now;
+}

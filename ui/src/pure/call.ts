@@ -1,0 +1,33 @@
+// The same call for a shell and for an agent.
+import {urlOf, type Call} from '../api/client';
+
+const quote = (s: string) => `'${s.replaceAll("'", `'\\''`)}'`;
+
+/** What a page reads, as a call. */
+export interface Reading { capability: string; path: string; query?: Record<string, unknown>; args?: Record<string, unknown> }
+
+export function curlOfReading(origin: string, r: Reading): string
+{
+	const query = new URLSearchParams(Object.entries(r.query ?? {}).map(([k, v]) => [k, String(v)]));
+
+	return `curl -sS ${quote(`${origin}/api/v1${r.path}${query.size ? `?${query}` : ''}`)} \\\n  -H "Authorization: Bearer $TOKEN"`;
+}
+
+export function curlOf(origin: string, call: Call, key: string): string
+{
+	const url = origin + urlOf(call, {confirm: call.confirm});
+	const lines = [`curl -sS -X ${call.method} ${quote(url)}`, '-H "Authorization: Bearer $TOKEN"',
+		`-H ${quote(`Idempotency-Key: ${key}`)}`];
+
+	if (call.method === 'POST')
+		lines.push(`-H 'Content-Type: application/json'`, `-d ${quote(JSON.stringify(call.body ?? {}))}`);
+	return lines.join(' \\\n  ');
+}
+
+export function mcpArguments(call: Call): Record<string, unknown>
+{
+	return {...call.params, ...call.query, ...call.body, ...(call.confirm ? {confirm: call.confirm} : {})};
+}
+
+export const mcpOf = (name: string, args: Record<string, unknown> = {}) =>
+	JSON.stringify({jsonrpc: '2.0', id: 1, method: 'tools/call', params: {name, arguments: args}}, null, 2);

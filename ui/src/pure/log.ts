@@ -1,0 +1,89 @@
+// Lines of a followed log as the page keeps them: in blocks that never change once
+// full, so that a new line costs one block and not the whole view.
+import type {Frame} from './stream';
+
+export interface Line { seq: number; time: string; text: string; cut?: boolean }
+export interface Mark { seq: number; mark: 'gap'; missed: number | null; why: string }
+export interface StateMark { seq: number; mark: 'restarted' | 'replaced' | 'ended'; code?: number; n?: number; why?: string }
+export type Entry = Line | Mark | StateMark;
+
+export const BLOCK = 200;
+export const MAX_BLOCKS = 100;
+
+export interface Log {
+	/** Grows with every block, so that a block keeps its name when old ones go. */
+	firstBlock: number;
+	blocks: readonly (readonly Entry[])[];
+	epoch: string;
+	next: number;
+	state: string;
+	lines: number;
+}
+
+export const emptyLog: Log = {firstBlock: 0, blocks: [], epoch: '', next: 0, state: 'reconnecting', lines: 0};
+
+export const isLine = (e: Entry): e is Line => !('mark' in e);
+
+function append(log: Log, entries: Entry[]): Log
+{
+	const blocks = log.blocks.slice();
+	let last = blocks.pop() ?? [];
+
+	for (let rest = entries; rest.length;) {
+		const room = BLOCK - last.length;
+
+		last = [...last, ...rest.slice(0, room)];
+		rest = rest.slice(room);
+		if (last.length === BLOCK) {
+			blocks.push(last);
+			last = [];
+		}
+	}
+	if (last.length)
+		blocks.push(last);
+	const gone = Math.max(0, blocks.length - MAX_BLOCKS);
+
+	return {...log, firstBlock: log.firstBlock + gone, blocks: blocks.slice(gone), lines: log.lines + entries.filter(isLine).length};
+}
+
+type Lines = [time: string, text: string, cut?: number][];
+
+/** A frame of /ws/logs. Lines that have come before (a reconnect) are left out. */
+export function take(log: Log, frame: Frame): Log
+{
+	const seq = Number(frame.seq ?? log.next);
+
+	switch (frame.t) {
+	case 'hello': {
+		const same = log.epoch === '' || log.epoch === frame.epoch;
+
+		return {...log, epoch: String(frame.epoch ?? ''), next: same && log.next ? log.next : seq, state: 'following'};
+	}
+	case 'lines': {
+		const all = (frame.lines as Lines).map(([time, text, cut], i) => ({seq: seq + i, time, text, ...cut ? {cut: true} : {}}));
+		const fresh = all.filter(l => l.seq >= log.next);
+		/* The server marks what it has dropped; this is what got lost on the way. */
+		const lost = log.next > 0 && seq > log.next ? [{seq: log.next, mark: 'gap' as const, missed: seq - log.next, why: 'buffer'}] : [];
+
+		return fresh.length ? {...append(log, [...lost, ...fresh]), next: seq + all.length} : log;
+	}
+	case 'gap':
+		return {...append(log, [{seq, mark: 'gap', missed: typeof frame.missed === 'number' ? frame.missed : null, why: String(frame.why ?? '')}]),
+			next: seq};
+	case 'state': {
+		const state = String(frame.state);
+		const next = {...log, state};
+
+		if (state !== 'restarted' && state !== 'replaced' && state !== 'ended')
+			return next;
+		return append(next, [{seq: log.next, mark: state,
+			...typeof frame.exit_code === 'number' ? {code: frame.exit_code} : {},
+			...typeof frame.restarts === 'number' ? {n: frame.restarts} : {}}]);
+	}
+	default:
+		return log;
+	}
+}
+
+export const textOfLog = (log: Log, times: boolean) => log.blocks.flat().filter(isLine)
+	.map(l => times ? `${l.time} ${l.text}` : l.text).join('\n');
