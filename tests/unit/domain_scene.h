@@ -198,6 +198,7 @@ static inline const char *scene_play(struct arena *a, const struct scene *s)
 		struct answer ans = scene_answer(a, &x, scene_tree(a, s->answered));
 
 		c.step->absorb(&c, &ans);
+		x.via = VIA_NONE;
 	}
 	buf_init(&said, a, 1 << 16);
 	scene_say(&said, &c, &x);

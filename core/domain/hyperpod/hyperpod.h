@@ -22,6 +22,16 @@ bool hyperpod_is_vanishing(struct step_ctx *c);
 bool hyperpod_role_trouble(struct step_ctx *c, const struct answer *a,
 			   const json_t *role);
 
+/*
+ * Why a node could not join, told by AWS's words (case CC-10): its scripts
+ * failed (then their log is read), or it failed before any script ran, for EFA
+ * or for the network (then no log will ever exist). node_trouble_fail() fails
+ * the step; both do nothing for other words.
+ */
+bool node_trouble_is(const char *text);
+bool node_trouble_read(struct step_ctx *c, struct exchange *x, const char *text);
+bool node_trouble_fail(struct step_ctx *c, const char *text);
+
 /* Until current = target and as many nodes are Ready; see watch_nodes.c. */
 bool watch_nodes_observe(struct step_ctx *c, struct exchange *x);
 void watch_nodes_plan(struct step_ctx *c, struct exchange *x);

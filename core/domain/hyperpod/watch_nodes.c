@@ -14,7 +14,6 @@
 
 /* AWS goes on trying for hours; people want to know after this long. */
 static const int64_t CAPACITY_PATIENCE_MS = 30 * 60 * 1000;
-static const int LOG_TAIL_LINES = 20;
 
 static const json_t *group(const struct step_ctx *c)
 {
@@ -77,44 +76,18 @@ static const char *event_text(const struct step_ctx *c)
 	return json_str_or(newest(c), "Description", "");
 }
 
-static bool is_script_failure(const char *text)
-{
-	return strcasestr(text, "lifecycle script") ||
-	       strcasestr(text, "lifecycle config");
-}
-
 static bool is_capacity_failure(const char *text)
 {
 	return strcasestr(text, "sufficient capacity") ||
 	       strcasestr(text, "insufficient capacity");
 }
 
-static const char *log_group(const struct step_ctx *c)
+/* The event's words, or the cluster's own when it has some. */
+static const char *trouble_text(const struct step_ctx *c)
 {
-	const char *arn = json_str_or(saw(c, "hyperpod"), "ClusterArn", "");
-	const char *slash = strrchr(arn, '/');
+	const char *message = json_str_or(saw(c, "hyperpod"), "FailureMessage", "");
 
-	return arena_printf(c->arena, "/aws/sagemaker/Clusters/%s/%s", hyperpod_name(c),
-			    slash ? slash + 1 : "");
-}
-
-/* The newest lifecycle log of the group, then its last lines. */
-static bool read_script_log(struct step_ctx *c, struct exchange *x)
-{
-	const char *stream;
-
-	if (read_aws(c, x, "streams", AWS_LOGS_DescribeLogStreams,
-		     json_packf(c->arena, "{s:s, s:o}", "logGroupName", log_group(c),
-				"logStreamNamePrefix",
-				json_sprintf("LifecycleConfig/%s/",
-					     step_input(c, "group_name")))))
-		return true;
-	stream = json_str_at(saw(c, "streams"), "logStreams.0.logStreamName");
-	return stream &&
-	       read_aws(c, x, "log", AWS_LOGS_GetLogEvents,
-			json_packf(c->arena, "{s:s, s:s, s:b, s:i}", "logGroupName",
-				   log_group(c), "logStreamName", stream, "startFromHead",
-				   0, "limit", LOG_TAIL_LINES));
+	return node_trouble_is(message) ? message : event_text(c);
 }
 
 bool watch_nodes_observe(struct step_ctx *c, struct exchange *x)
@@ -140,10 +113,7 @@ bool watch_nodes_observe(struct step_ctx *c, struct exchange *x)
 				 json_packf(c->arena, "{s:s, s:s}", "EventId", event_id,
 					    "ClusterName", hyperpod_name(c))))
 		return true;
-	if (is_script_failure(event_text(c)) ||
-	    is_script_failure(json_str_or(saw(c, "hyperpod"), "FailureMessage", "")))
-		return read_script_log(c, x);
-	return false;
+	return node_trouble_read(c, x, trouble_text(c));
 }
 
 /* --- what it comes to ----------------------------------------------------------------
@@ -170,40 +140,6 @@ static int64_t ready_nodes(const struct step_ctx *c)
 	return ready;
 }
 
-/* Case CC-10: scripts that failed, and nodes that failed before any script. */
-static void script_failed(struct step_ctx *c, const char *text)
-{
-	const json_t *lines = json_at(saw(c, "log"), "events");
-	struct err *e = step_fail(c, ERR_LIFECYCLE_SCRIPT,
-				  "the lifecycle script failed on a node of %s",
-				  step_input(c, "group_name"));
-	struct buf tail;
-	size_t i;
-	json_t *line;
-
-	err_because(e, "sagemaker:cluster-event", "", text, NULL);
-	if (json_array_size(lines) == 0) {
-		err_fix(e,
-			"No log of the script exists in %s: the node failed before it could "
-			"write one. Check the script's download and the way to S3.",
-			log_group(c));
-		return;
-	}
-	buf_init(&tail, c->arena, 8192);
-	json_array_foreach(lines, i, line)
-		buf_printf(&tail, "%s\n", json_str_or(line, "message", ""));
-	step_event(
-		c, "lifecycle_log",
-		json_pack("{s:s, s:s}", "group", log_group(c), "tail", buf_cstr(&tail)));
-	line = json_array_get(lines, json_array_size(lines) - 1);
-	err_because(e, "lifecycle-script log", "", json_str_or(line, "message", ""),
-		    NULL);
-	err_fix(e,
-		"The last lines are in the operation's events (lifecycle_log); the whole log "
-		"is in %s. Mend the script, then retry.",
-		log_group(c));
-}
-
 static void no_capacity(struct step_ctx *c, const char *text)
 {
 	struct err *e =
@@ -213,6 +149,8 @@ static void no_capacity(struct step_ctx *c, const char *text)
 			  step_input(c, "instance_type"));
 
 	err_because(e, "sagemaker:cluster-event", "", text, NULL);
+	/* Whether to go on waiting is a person's to say (case CC-01). */
+	e->retry = RETRY_HUMAN;
 	err_fix(e,
 		"Try another zone, spot or a training plan; AWS goes on trying, and a retry "
 		"of this operation goes on waiting.");
@@ -230,14 +168,8 @@ static void cluster_failed(struct step_ctx *c, const char *status, const char *t
 	e = step_fail(c, ERR_CLUSTER_FAILED, "the HyperPod cluster %s is %s: %s",
 		      hyperpod_name(c), status, message[0] ? message : "no reason given");
 	err_because(e, "sagemaker:DescribeCluster", status, message, NULL);
-	if (strcasestr(message, "EFA health check"))
-		err_fix(e,
-			"The security group must allow all traffic to and from itself, "
-			"ingress and egress.");
-	else
-		err_fix(e,
-			"Remove the cause, then retry: the failed cluster is deleted and "
-			"made again; EKS and storage stay.");
+	err_fix(e, "Remove the cause, then retry: the failed cluster is deleted and "
+		   "made again; EKS and storage stay.");
 }
 
 static void finish(struct step_ctx *c)
@@ -273,11 +205,8 @@ void watch_nodes_plan(struct step_ctx *c, struct exchange *x)
 			  hyperpod_name(c));
 		return;
 	}
-	if (is_script_failure(text) ||
-	    is_script_failure(json_str_or(saw(c, "hyperpod"), "FailureMessage", ""))) {
-		script_failed(c, text);
+	if (node_trouble_fail(c, trouble_text(c)))
 		return;
-	}
 	if (streq(status, "Failed") || streq(status, "Deleting")) {
 		cluster_failed(c, status, text);
 		return;

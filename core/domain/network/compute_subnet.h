@@ -32,13 +32,15 @@ void subnet_create_absorb(struct step_ctx *c, const struct answer *a);
 bool subnet_route_observe(struct step_ctx *c, struct exchange *x);
 void subnet_route_plan(struct step_ctx *c, struct exchange *x);
 void subnet_route_absorb(struct step_ctx *c, const struct answer *a);
+bool subnet_way_observe(struct step_ctx *c, struct exchange *x);
+void subnet_way_plan(struct step_ctx *c, struct exchange *x);
 bool subnet_room_observe(struct step_ctx *c, struct exchange *x);
 void subnet_room_plan(struct step_ctx *c, struct exchange *x);
 
-/* Addresses that one node takes in the subnet (see the .c for the reckoning).
- * type: one member of DescribeInstanceTypes' list. */
 /* DescribeInstanceTypes of input.instance_type under the key "type". */
 bool instance_type_read(struct step_ctx *c, struct exchange *x);
+/* Addresses that one node takes in the subnet (see the .c for the reckoning).
+ * type: one member of DescribeInstanceTypes' list. */
 int64_t node_addresses(const json_t *type, const char *interface_mode);
 
 #define COMPUTE_SUBNET_STEPS                                                             \
@@ -74,6 +76,13 @@ int64_t node_addresses(const json_t *type, const char *interface_mode);
 		 .seen = read_seen,                                                      \
 		 .plan = subnet_route_plan,                                              \
 		 .absorb = subnet_route_absorb},                                         \
+		{.name = "check_way_to_s3",                                              \
+		 .phase = "network",                                                     \
+		 .title = "Check that nodes reach S3",                                   \
+		 .effect = EFFECT_READ,                                                  \
+		 .observe = subnet_way_observe,                                          \
+		 .seen = read_seen,                                                      \
+		 .plan = subnet_way_plan},                                               \
 	{                                                                                \
 		.name = "check_addresses", .phase = "network",                           \
 		.title = "Check that the subnet has room for the nodes",                 \

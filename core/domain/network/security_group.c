@@ -30,6 +30,30 @@ static bool has_self_rule(const json_t *rules, const char *id)
 	return false;
 }
 
+/*
+ * HyperPod's page warns of such a rule beside the one to itself. Never taken
+ * away by us; in our own stack's group it is meant (the nodes need NAT).
+ * https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-prerequisites.html
+ */
+static void warn_of_anywhere(struct step_ctx *c, const json_t *group)
+{
+	const json_t *rules = json_at(group, "IpPermissionsEgress");
+	size_t i;
+	json_t *rule;
+
+	if (!step_input(c, "security_group_id"))
+		return;
+	json_array_foreach(rules, i, rule)
+		if (json_find(json_at(rule, "IpRanges"), "CidrIp", "0.0.0.0/0") ||
+		    json_find(json_at(rule, "Ipv6Ranges"), "CidrIpv6", "::/0")) {
+			step_warn(c,
+				  "%s lets nodes send anywhere: with such a rule EFA's "
+				  "health check may fail (it is left as it is)",
+				  step_input(c, "security_group_id"));
+			return;
+		}
+}
+
 static void plan_rule(struct step_ctx *c, struct exchange *x, const char *list,
 		      enum aws_op_id op, const char *direction)
 {
@@ -45,8 +69,11 @@ static void plan_rule(struct step_ctx *c, struct exchange *x, const char *list,
 		err_field(e, "/security_group_id", id, "a group of the cluster's VPC");
 		return;
 	}
-	if (has_self_rule(json_at(group, list), id))
+	if (has_self_rule(json_at(group, list), id)) {
+		if (op == AWS_EC2_AuthorizeSecurityGroupEgress)
+			warn_of_anywhere(c, group);
 		return;
+	}
 	exchange_aws(x, op,
 		     json_packf(c->arena, "{s:s, s:[{s:s, s:[{s:s, s:s}]}]}", "GroupId",
 				id, "IpPermissions", "IpProtocol", "-1",
