@@ -117,11 +117,18 @@ export const events = async (s, id) => (await call(s, 'GET', `/api/v1/operations
 
 /* --- what the cloud has -------------------------------------------------------- */
 
+/** Whether it is about the cluster of that name: a name may be an ordinary word. */
+export function mentions(name, ...values)
+{
+	const text = values.map(v => JSON.stringify(v)).join(' ');
+
+	return new RegExp(`"(instantstart-|is-)?${name}("|-|/)|[/:]${name}["/]`).test(text);
+}
+
 /** Numbers of objects by table that were made for this cluster, user data apart. */
 export async function census(s, name)
 {
 	const state = await s.cloud.state();
-	const mine = new RegExp(`"(instantstart-)?${name}("|-|/)|[/:]${name}["/]`);
 	/* What the cloud itself remembers of things that are gone, and of tokens. */
 	const past = o => /^(DELETE_COMPLETE|deleted)$/.test(o.StackStatus ?? o.State);
 	const found = {};
@@ -129,7 +136,7 @@ export async function census(s, name)
 	for (const [table, objects] of Object.entries(state)) {
 		if (/token|history/.test(table))
 			continue;
-		const n = Object.entries(objects).filter(([id, o]) => !past(o) && mine.test(`${JSON.stringify(id)} ${JSON.stringify(o)}`)).length;
+		const n = Object.entries(objects).filter(([id, o]) => !past(o) && mentions(name, id, o)).length;
 
 		if (n)
 			found[table] = n;
@@ -145,9 +152,7 @@ export async function creations(s, name)
 	for (const e of await s.cloud.ledger()) {
 		if (!e.effects.some(x => x.change === 'create'))
 			continue;
-		const text = JSON.stringify(e.input);
-
-		if (!text.includes(name))
+		if (!mentions(name, e.input))
 			continue;
 		const key = `${e.via}:${e.service}:${e.op} ${e.effects.filter(x => x.change === 'create')
 			.map(x => `${x.type} ${x.id}`).join(' ').slice(0, 120)}`;

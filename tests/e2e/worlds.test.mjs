@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import {after, before, describe, test} from 'node:test';
 import {call, end} from './faces.mjs';
-import {atStep, aws, census, create, ended, events, failed, operation, order, remove, stage, stageOf, succeeded, until,
-	waitFor, world} from './pipeline.mjs';
+import {atStep, aws, census, create, ended, events, failed, mentions, operation, order, remove, stage, stageOf, succeeded,
+	until, world} from './pipeline.mjs';
 
 const POOR = 'ml.g6.4xlarge', POOR_QUOTA = 'L-1474CE56';
 const RARE = 'ml.g6e.12xlarge', RARE_QUOTA = 'L-A15DF696';
@@ -31,7 +31,7 @@ async function errorOf(id, kind)
 }
 
 const retry = async id => succeeded(s, (await order(s, id, 'retry')).id);
-const mutations = async name => (await s.cloud.ledger()).filter(e => JSON.stringify(e.input).includes(name));
+const mutations = async name => (await s.cloud.ledger()).filter(e => mentions(name, e.input));
 
 describe('side by side', {concurrency: true}, () => {
 	test('quota 0: said before anything is made; goes on when it is granted', async () => {
