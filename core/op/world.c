@@ -9,6 +9,7 @@
 #include "core/base/buf.h"
 #include "core/json/tree.h"
 #include "core/net/transport.h"
+#include "core/op/caller.h"
 #include "core/op/charts.h"
 #include "gen/queries.h"
 
@@ -135,7 +136,8 @@ bool world_locate(struct world *w, struct arena *process, struct err *e)
 		      process, &caller, e))
 		return false;
 	w->where.account = json_str_or(caller, "Account", "");
-	w->where.caller_arn = json_str_or(caller, "Arn", "");
+	w->where.caller_arn =
+		caller_principal(&w->aws, json_str_or(caller, "Arn", ""), until, process);
 	w->where.partition = partition_of(w->where.caller_arn, process);
 	return DB(w->runner.db, process, &Q_installation_put, &rows, e, w->where.account,
 		  w->where.region, w->where.partition, w->where.caller_arn);
