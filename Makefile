@@ -111,6 +111,11 @@ PROGRAMS := $(if $(wildcard fcgi/main.c),$(O)/instantstart-fcgi) \
 	$(if $(wildcard core/live/main.c),$(O)/instantstart-live)
 CLOUD := $(if $(wildcard tests/cloud/main.c),$(O)/instantstart-cloud)
 
+# The console, where there is npm. Its types come from the API's own document.
+UI := $(if $(and $(shell command -v npm),$(filter $(O),$(B))),$(B)/ui.stamp)
+UI_SRC := $(wildcard ui/*.json ui/*.ts ui/index.html ui/build ui/scripts/*.mjs) \
+	$(shell find ui/src ui/static -type f -not -path '*/generated/*')
+
 programs_of = $(patsubst %.c,$(O)/%,$(sort $(wildcard tests/$(1)/$(T)*_test.c)))
 helpers_of = $(call objs,$(filter-out %_test.c,$(sort $(wildcard tests/$(1)/*.c))))
 UNIT := $(call programs_of,unit)
@@ -122,7 +127,7 @@ FUZZERS := $(patsubst %.c,$(B)/fuzz/%,$(sort $(wildcard tests/fuzz/*.c)))
 # ---------------------------------------------------------------- building
 
 .PHONY: all
-all: $(PROGRAMS) $(CLOUD) $(if $(CLOUD),$(CLOUD_MODELS)) ## Build the programs and the simulated cloud.
+all: $(PROGRAMS) $(CLOUD) $(if $(CLOUD),$(CLOUD_MODELS)) $(UI) ## Build the programs, the console and the simulated cloud.
 
 # Objects are rebuilt when the compiler or a flag changes.
 .PHONY: force
@@ -213,6 +218,22 @@ $(B)/gen/migrations.c $(B)/gen/migrations.h: $(B)/gen/migrations.%: sql/embed $(
 	$(Q)sql/embed migrations.$* $(MIGRATIONS) >$@
 $(B)/gen/cloudformation.c $(B)/gen/cloudformation.h: $(B)/gen/cloudformation.%: cloudformation/embed $(TEMPLATES) $(B)/gen/names
 	$(Q)cloudformation/embed $* $(TEMPLATES) >$@
+
+# ---------------------------------------------------------------- console
+
+$(B)/openapi.json: $(B)/instantstart-fcgi
+	@$< --openapi >$@.new
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+$(B)/ui.stamp: $(B)/openapi.json $(UI_SRC)
+	$(call say,UI,ui/dist)
+	$(Q)ui/build $(B)/openapi.json
+	@touch $@
+
+.PHONY: ui screenshots
+ui: $(B)/ui.stamp ## Build the web console into ui/dist.
+
+screenshots: all ## Pictures of the main pages of the console, into ui/screenshots.
+	$(Q)INSTANTSTART_BUILD=$(O) tests/node_modules/.tools/bin/node tests/demo/screenshots.mjs
 
 # ---------------------------------------------------------------- tests
 

@@ -5,7 +5,7 @@ import path from 'node:path';
 import {fileURLToPath} from 'node:url';
 import zlib from 'node:zlib';
 
-const dist = fileURLToPath(new URL('../dist/', import.meta.url));
+const dist = fileURLToPath(new URL(`../${process.argv[2] ?? 'dist'}/`, import.meta.url));
 const files = fs.readdirSync(dist, {recursive: true, withFileTypes: true})
 	.filter(e => e.isFile() && !/\.(gz|br|map|woff2|png)$/.test(e.name))
 	.map(e => path.join(e.parentPath ?? e.path, e.name));
