@@ -338,7 +338,7 @@ static const struct scenario scenarios[] = {
 	 .target = "imported",
 	 .input = "{\"eks_name\": \"w000001\"}",
 	 .before = &pipeline},
-	{.name = "create_cluster", .can_undo = true, PIPELINE},
+	{.name = "create_cluster", .can_undo = true, .has_stages = true, PIPELINE},
 	{.name = "delete_cluster", .kind = "delete_cluster", .before = &pipeline},
 	{.name = "delete_control_plane",
 	 .kind = "delete_cluster",

@@ -66,8 +66,10 @@ extern const struct fault_world small_world, cloud_world;
 struct scenario {
 	const char *name; /* in what is printed, and for --kind */
 	const char *kind;
-	int retries; /* that a person asks for after a failure */
-	bool can_undo;
+	int retries;   /* that a person asks for after a failure */
+	bool can_undo; /* and a cancel may ask for it */
+	/* Its stages have scenarios of their own: in them it is only cancelled. */
+	bool has_stages;
 	bool seeded;       /* objects to delete are there already */
 	const char *input; /* JSON, besides the cluster; NULL: none */
 	/* Its target, when it is not the cluster that the run is about. */
@@ -95,6 +97,7 @@ struct instance {
 struct spot {
 	const char *point;
 	const struct step *step;
+	bool in_stage; /* of an operation that the scenario's has started */
 };
 
 enum { INSTANCES = 3, SPOTS_MAX = 8192, QUERIES_MAX = 40, BASES_MAX = 16 };

@@ -302,7 +302,7 @@ static const struct step classes_steps[] = {
 	{.name = NULL},
 };
 static const struct kind classes = {
-	"classes", "All effect classes", classes_steps, 0, NULL, NULL};
+	.name = "classes", .title = "All effect classes", .steps = classes_steps};
 
 static const struct step blind_steps[] = {
 	{.name = "act",
@@ -314,7 +314,7 @@ static const struct step blind_steps[] = {
 	{.name = NULL},
 };
 static const struct kind blind = {
-	"blind", "An action without evidence", blind_steps, 0, NULL, NULL};
+	.name = "blind", .title = "An action without evidence", .steps = blind_steps};
 
 /* --- pipeline ---------------------------------------------------------- */
 
@@ -337,7 +337,8 @@ static const struct step leaf_steps[] = {
 	{.name = "finish", .phase = "make", .title = "Finish", .plan = plan_done},
 	{.name = NULL},
 };
-static const struct kind leaf = {"leaf", "One object", leaf_steps, 0, NULL, NULL};
+static const struct kind leaf = {
+	.name = "leaf", .title = "One object", .steps = leaf_steps};
 
 static bool spawn_leaf(struct step_ctx *c, struct spawn *ret)
 {
@@ -361,8 +362,10 @@ static const struct step pipeline_steps[] = {
 	{.name = "finish", .phase = "second", .title = "Finish", .plan = plan_done},
 	{.name = NULL},
 };
-static const struct kind pipeline = {"pipeline", "Two objects", pipeline_steps,
-				     0,          NULL,          undo_pipeline};
+static const struct kind pipeline = {.name = "pipeline",
+				     .title = "Two objects",
+				     .steps = pipeline_steps,
+				     .undo = undo_pipeline};
 
 static const char *doomed(const struct step_ctx *c)
 {
@@ -424,8 +427,8 @@ static const struct step teardown_steps[] = {
 	 .absorb = absorb_doomed},
 	{.name = NULL},
 };
-static const struct kind teardown = {"teardown", "Delete both", teardown_steps,
-				     0,          NULL,          NULL};
+static const struct kind teardown = {
+	.name = "teardown", .title = "Delete both", .steps = teardown_steps};
 
 /* --- questions and refusals -------------------------------------------- */
 
@@ -458,7 +461,8 @@ static const struct step asks_steps[] = {
 	 .absorb = absorb_named},
 	{.name = NULL},
 };
-static const struct kind asks = {"asks", "With a question", asks_steps, 0, NULL, NULL};
+static const struct kind asks = {
+	.name = "asks", .title = "With a question", .steps = asks_steps};
 
 static void plan_limited(struct step_ctx *c, struct exchange *x)
 {
@@ -476,7 +480,7 @@ static const struct step limited_steps[] = {
 	{.name = NULL},
 };
 static const struct kind limited = {
-	"limited", "Over a quota at first", limited_steps, 0, NULL, NULL};
+	.name = "limited", .title = "Over a quota at first", .steps = limited_steps};
 
 const struct kind *const fault_kinds[] = {&classes,  &blind, &leaf,    &pipeline,
 					  &teardown, &asks,  &limited, NULL};
