@@ -31,6 +31,7 @@ struct scene {
 	const char *kind, *step;
 	const char *input, *data, *answers; /* JSON with ' for "; NULL: {} */
 	int64_t age_s;                      /* since the step began */
+	bool overdue; /* what is tried again or waited for has had its time */
 	/* All of these are in the text; a word that begins with "!" is not. */
 	const char *says[SCENE_WORDS];
 	/* The answer to the call that the step sends; NULL: it is not made. */
@@ -96,8 +97,8 @@ static inline struct answer scene_answer(struct arena *a, const struct exchange 
 		ans.out = NULL;
 		ans.code = json_str_at(out, "!");
 		ans.message = json_str_or(out, "message", "");
-		ans.errc =
-			aws_errc((enum aws_service_id) - 1, ans.code, ans.message, 400);
+		ans.errc = aws_errc((enum aws_service_id) - 1, ans.code, ans.message,
+				    (int)json_int_or(out, "status", 400));
 	}
 	return ans;
 }
@@ -151,12 +152,27 @@ static inline void scene_observe(struct step_ctx *c, const json_t *answers)
 		if (!out)
 			out = json_object_get(answers, exchange_name(&x, c->arena));
 		ans = scene_answer(c->arena, &x, out);
-		if (!ans.ok && ans.errc != ERR_CLOUD_NOT_FOUND && !c->step->sees_errors)
+		if (!ans.ok && ans.errc != ERR_CLOUD_NOT_FOUND &&
+		    (!c->step->sees_errors || backoff_is_transient(ans.errc)))
 			walk_answer_failed(c, &ans);
 		else
 			c->step->seen(c, &ans);
 		c->reads++;
 	}
+}
+
+/* The step's deadline, as the runner has it. */
+static inline void scene_time_out(struct step_ctx *c)
+{
+	const struct err last = c->verdict.error;
+	struct err *e;
+
+	if (c->verdict.kind != VERDICT_RETRY && c->verdict.kind != VERDICT_WAIT)
+		return;
+	e = step_fail(c, ERR_STEP_TIMEOUT, "\"%s\" was not done", c->step->title);
+	for (size_t i = 0; i < last.n_causes; i++)
+		err_because(e, last.cause[i].source, last.cause[i].code,
+			    last.cause[i].message, last.cause[i].request_id);
 }
 
 static inline const char *scene_play(struct arena *a, const struct scene *s)
@@ -200,6 +216,10 @@ static inline const char *scene_play(struct arena *a, const struct scene *s)
 		c.step->absorb(&c, &ans);
 		x.via = VIA_NONE;
 	}
+	if (s->overdue)
+		scene_time_out(&c);
+	if (c.verdict.kind == VERDICT_FAIL && c.step->on_fail)
+		c.step->on_fail(&c);
 	buf_init(&said, a, 1 << 16);
 	scene_say(&said, &c, &x);
 	return buf_cstr(&said);

@@ -34,6 +34,10 @@ void eks_save(struct step_ctx *c, const json_t *cluster)
 	step_save_str(c, "eks.issuer", json_str_at(cluster, "identity.oidc.issuer"));
 	step_save_str(c, "eks.security_group_id",
 		      json_str_at(cluster, "resourcesVpcConfig.securityGroupIds.0"));
+	if (json_bool_or(cluster, "resourcesVpcConfig.endpointPublicAccess", false))
+		step_save(c, "eks.public_cidrs",
+			  json_deep_copy(json_at(
+				  cluster, "resourcesVpcConfig.publicAccessCidrs")));
 	if (json_at(cluster, "resourcesVpcConfig.subnetIds"))
 		step_save(c, "eks.subnet_ids",
 			  json_incref(json_at(cluster, "resourcesVpcConfig.subnetIds")));

@@ -18,8 +18,28 @@ static bool access_observe(struct step_ctx *c, struct exchange *x)
 				 .verb = KUBE_LIST, .api = "v1", .plural = "nodes"});
 }
 
+static const char *create_entry(const struct step_ctx *c)
+{
+	return arena_printf(
+		c->arena,
+		"aws eks create-access-entry --cluster-name %s --principal-arn %s",
+		eks_name(c), c->where->caller_arn);
+}
+
+static const char *associate_policy(const struct step_ctx *c)
+{
+	return arena_printf(
+		c->arena,
+		"aws eks associate-access-policy --cluster-name %s --principal-arn %s "
+		"--policy-arn arn:%s:eks::aws:cluster-access-policy/"
+		"AmazonEKSClusterAdminPolicy --access-scope type=cluster",
+		eks_name(c), c->where->caller_arn, c->where->partition);
+}
+
+/* Case IA-04: somebody without rights; see access_failed() for nobody. */
 static void access_plan(struct step_ctx *c, struct exchange *x)
 {
+	const char *code = saw_code(c, "nodes");
 	struct err *e;
 
 	(void)x;
@@ -30,16 +50,50 @@ static void access_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	}
 	e = step_fail(c, ERR_CLOUD_DENIED,
-		      "the Kubernetes API of %s does not let us in (%s)", eks_name(c),
-		      saw_code(c, "nodes"));
-	err_because(e, "kubernetes", saw_code(c, "nodes"), saw_message(c, "nodes"), NULL);
-	err_fix(e,
-		"Run: aws eks create-access-entry --cluster-name %s --principal-arn %s && aws "
-		"eks associate-access-policy --cluster-name %s --principal-arn %s --policy-arn "
-		"arn:%s:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy "
-		"--access-scope type=cluster",
-		eks_name(c), c->where->caller_arn, eks_name(c), c->where->caller_arn,
-		c->where->partition);
+		      "%s may not read nodes in %s (%s): its access entry has no policy",
+		      c->where->caller_arn, eks_name(c), code);
+	err_because(e, "kubernetes", code, saw_message(c, "nodes"), NULL);
+	err_fix(e, "Run: %s", associate_policy(c));
+}
+
+/*
+ * A refused token and silence are tried again for a while, since both pass by
+ * themselves mostly. What is left then: no access entry, or no way there.
+ */
+static void access_failed(struct step_ctx *c)
+{
+	const struct err last = c->verdict.error;
+	const char *cidrs = json_text(c->arena, json_at(c->data, "eks.public_cidrs"));
+	bool refused = false;
+	struct err *e;
+
+	for (size_t i = 0; i < last.n_causes; i++)
+		refused |= streq(last.cause[i].code, "Unauthorized");
+	if (last.code != ERR_STEP_TIMEOUT)
+		return;
+	if (refused) {
+		e = step_fail(
+			c, ERR_CLOUD_DENIED,
+			"the Kubernetes API of %s does not know %s: there is no access "
+			"entry",
+			eks_name(c), c->where->caller_arn);
+		err_fix(e, "Run: %s && %s", create_entry(c), associate_policy(c));
+	} else {
+		e = step_fail(c, ERR_CLOUD_UNREACHABLE,
+			      "the Kubernetes API of %s does not answer us", eks_name(c));
+		e->retry = RETRY_HUMAN;
+		if (json_len_at(c->data, "eks.public_cidrs"))
+			err_fix(e,
+				"Its endpoint lets in %s only: add our address, or run us "
+				"inside its VPC. Then retry.",
+				cidrs);
+		else
+			err_fix(e, "Its endpoint is private: run us inside its VPC. Then "
+				   "retry.");
+	}
+	for (size_t i = 0; i < last.n_causes; i++)
+		err_because(e, last.cause[i].source, last.cause[i].code,
+			    last.cause[i].message, last.cause[i].request_id);
 }
 
 /* --- its HyperPod cluster ------------------------------------------------------------
@@ -50,7 +104,10 @@ static const char *wanted_name(const struct step_ctx *c)
 	return json_str_at(c->input, "hyperpod_name");
 }
 
-/* Named by the caller, else the one whose orchestrator is our EKS cluster. */
+/*
+ * Named by the caller, else the one whose orchestrator is our EKS cluster. One
+ * that we may not see or that Slurm runs is passed over (case IG-11).
+ */
 static bool hyperpod_observe(struct step_ctx *c, struct exchange *x)
 {
 	const json_t *list;
@@ -97,12 +154,40 @@ static const json_t *find_hyperpod(const struct step_ctx *c)
 	return NULL;
 }
 
+/* None was found, but some could not be looked at. */
+static void warn_of_unseen(struct step_ctx *c)
+{
+	const json_t *list = json_at(saw(c, "list"), "ClusterSummaries");
+	size_t i;
+	json_t *s;
+
+	if (!saw_ok(c, "list"))
+		step_warn(c, "HyperPod clusters could not be listed (%s)",
+			  saw_code(c, "list"));
+	json_array_foreach(list, i, s) {
+		const char *name = json_str_or(s, "ClusterName", "");
+
+		if (!saw_ok(c, name) && !saw_missing(c, name))
+			step_warn(c,
+				  "the HyperPod cluster %s could not be looked at (%s)",
+				  name, saw_code(c, name));
+	}
+}
+
 static void hyperpod_plan(struct step_ctx *c, struct exchange *x)
 {
 	const json_t *found = find_hyperpod(c);
 	struct err *e;
 
 	(void)x;
+	if (wanted_name(c) && !found && !saw_missing(c, "named")) {
+		e = step_fail(c, ERR_CLOUD_DENIED,
+			      "the HyperPod cluster %s could not be looked at (%s)",
+			      wanted_name(c), saw_code(c, "named"));
+		err_because(e, "sagemaker:DescribeCluster", saw_code(c, "named"),
+			    saw_message(c, "named"), NULL);
+		return;
+	}
 	if (wanted_name(c) && !found) {
 		e = step_fail(c, ERR_CLOUD_NOT_FOUND,
 			      "there is no HyperPod cluster named %s", wanted_name(c));
@@ -121,6 +206,8 @@ static void hyperpod_plan(struct step_ctx *c, struct exchange *x)
 	}
 	if (found)
 		step_save(c, "hyperpod", json_deep_copy(found));
+	else
+		warn_of_unseen(c);
 }
 
 static void record_plan(struct step_ctx *c, struct exchange *x)
@@ -153,14 +240,17 @@ static const struct step steps[] = {
 	 .phase = "check",
 	 .title = "Check that the Kubernetes API lets us in",
 	 .effect = EFFECT_READ,
+	 .deadline_s = 120,
 	 .sees_errors = true,
 	 .observe = access_observe,
 	 .seen = read_seen,
-	 .plan = access_plan},
+	 .plan = access_plan,
+	 .on_fail = access_failed},
 	{.name = "find_hyperpod",
 	 .phase = "read",
 	 .title = "Find the HyperPod cluster on it",
 	 .effect = EFFECT_READ,
+	 .sees_errors = true,
 	 .observe = hyperpod_observe,
 	 .seen = read_seen,
 	 .plan = hyperpod_plan},
