@@ -1,6 +1,7 @@
 #include "fcgi/app.h"
 
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 #include "core/domain/access/access.h"
@@ -112,52 +113,96 @@ static void serve_metrics(struct visit *v)
 	v->res.body = buf_str(&out);
 }
 
+static void set_session(struct visit *v, const char *session)
+{
+	http_res_header(&v->res, "Cache-Control", "no-store");
+	http_res_header(&v->res, "Referrer-Policy", "no-referrer");
+	http_res_header(&v->res, "Set-Cookie",
+			arena_printf(v->req.arena,
+				     ACCESS_COOKIE "=%s; Path=/; Max-Age=%d; HttpOnly; "
+						   "SameSite=Strict%s",
+				     session, ACCESS_SESSION_S,
+				     http_header(&v->req, "HTTPS") ? "; Secure" : ""));
+}
+
+/* Written whether it went well or not; false: it did not, and e says why. */
+static bool audit_login(struct visit *v, bool ok, struct err *e)
+{
+	struct audit_entry entry = {.face = face_name(FACE_CONSOLE),
+				    .principal = v->who.who.id,
+				    .capability = "login",
+				    .outcome = ok ? "done" : "refused",
+				    .request_id = v->req.request_id};
+	struct err audit = {0};
+
+	if (!ok) {
+		entry.code = errc_info(e->code)->slug;
+		entry.detail = e->detail;
+	}
+	if (audit_add(v->app->db, v->req.arena, &entry, &audit))
+		return ok;
+	if (ok)
+		*e = audit;
+	return false;
+}
+
+/* A browser that follows an old link is better served by the page to sign in. */
+static bool wants_page(const struct visit *v)
+{
+	const char *accept = http_header(&v->req, "HTTP_ACCEPT");
+
+	return accept && strstr(accept, "text/html");
+}
+
 /* The one-time link: a session for the code, then on to the console. */
 static void serve_login(struct visit *v)
 {
 	const char *code = http_query(&v->req, "code"), *session;
-	struct audit_entry entry = {.face = face_name(FACE_CONSOLE),
-				    .capability = "login",
-				    .outcome = "done",
-				    .request_id = v->req.request_id};
-	struct arena *a = v->req.arena;
-	struct err e = {0}, audit = {0};
+	struct err e = {0};
 	bool ok;
 
 	/* Only a real visit uses the code up. */
 	if (streq(v->req.method, "HEAD"))
 		return;
-	ok = access_login(v->app->db, a, v->app->rng, code ? code : "", &v->who.who,
-			  &session, &e);
-	entry.principal = v->who.who.id;
-	if (!ok) {
-		entry.outcome = "refused";
-		entry.code = errc_info(e.code)->slug;
-		entry.detail = e.detail;
-	}
-	if (!audit_add(v->app->db, a, &entry, &audit) && ok) {
-		ok = false;
-		e = audit;
-	}
-	if (!ok) {
+	ok = access_login(v->app->db, v->req.arena, v->app->rng, code ? code : "",
+			  &v->who.who, &session, &e);
+	if (audit_login(v, ok, &e)) {
+		v->res.status = 303;
+		http_res_header(&v->res, "Location", "/");
+		set_session(v, session);
+	} else if (e.code == ERR_UNAUTHENTICATED && wants_page(v)) {
+		v->res.status = 303;
+		http_res_header(&v->res, "Location", "/sign-in?link=used");
+		http_res_header(&v->res, "Cache-Control", "no-store");
+	} else {
 		if (e.code == ERR_UNAUTHENTICATED)
 			err_fix(&e,
 				"A link is good for one visit within an hour: "
 				"instantstart-fcgi --new-login-link on the host makes "
 				"a new one.");
 		refuse(v, &e);
+	}
+}
+
+/* A token in the header: a session for its holder. No page of another origin can
+ * send that header here. */
+static void serve_token_login(struct visit *v)
+{
+	const char *sent = http_header(&v->req, "HTTP_AUTHORIZATION"), *session;
+	const bool bearer = sent && strncasecmp(sent, "Bearer ", 7) == 0;
+	struct arena *a = v->req.arena;
+	struct err e = {0};
+	bool ok;
+
+	ok = access_login_by_token(v->app->db, a, v->app->rng,
+				   bearer ? str_dup(a, str_trim(str_of(sent + 7))) : "",
+				   &v->who.who, &session, &e);
+	if (!audit_login(v, ok, &e)) {
+		refuse(v, &e);
 		return;
 	}
-	v->res.status = 303;
-	http_res_header(&v->res, "Location", "/");
-	http_res_header(&v->res, "Cache-Control", "no-store");
-	http_res_header(&v->res, "Referrer-Policy", "no-referrer");
-	http_res_header(&v->res, "Set-Cookie",
-			arena_printf(a,
-				     ACCESS_COOKIE "=%s; Path=/; Max-Age=%d; HttpOnly; "
-						   "SameSite=Strict%s",
-				     session, ACCESS_SESSION_S,
-				     http_header(&v->req, "HTTPS") ? "; Secure" : ""));
+	set_session(v, session);
+	v->res.body = STR("{\"signed_in\":true}");
 }
 
 static void serve_openapi(struct visit *v)
@@ -202,6 +247,10 @@ static bool serve_open(struct visit *v)
 		serve = serve_openapi;
 	else if (!problem && !at(req, 3, "api", "v1", "problems"))
 		return false;
+	if (serve == serve_login && streq(req->method, "POST")) {
+		serve_token_login(v);
+		return true;
+	}
 	if (!reads_only(v))
 		return true;
 	if (serve)

@@ -37,6 +37,7 @@ extern const struct capability cap_answer_operation;
 /* access */
 extern const struct capability cap_get_me;
 extern const struct capability cap_sign_out;
+extern const struct capability cap_sign_out_everywhere;
 extern const struct capability cap_create_token;
 extern const struct capability cap_list_tokens;
 extern const struct capability cap_revoke_token;
@@ -74,6 +75,7 @@ const struct capability *const capabilities[] = {
 	/* access */
 	&cap_get_me,
 	&cap_sign_out,
+	&cap_sign_out_everywhere,
 	&cap_create_token,
 	&cap_list_tokens,
 	&cap_revoke_token,

@@ -53,6 +53,13 @@ select principal, name, role from session_check($1)
 -- name: session_end
 select session_end($1)
 
+-- $1 hash of the session, $2 hash of the token, $3 seconds it lives at most.
+-- name: session_create_by_token
+select principal, name, role from session_create_by_token($1, $2, $3::bigint)
+
+-- name: session_end_all
+select session_end_all($1) as n
+
 -- name: login_link_create
 select login_link_create($1, $2, $3, $4::bigint)
 

@@ -71,7 +71,8 @@ test('every bad request gets its exact status and problem', async () => {
 		['GET', '/api/v1/me', {headers: {authorization: 'Basic YTpi'}}, 401, 'unauthenticated'],
 		['GET', '/api/v1/nope', {}, 401, 'unauthenticated'],
 		['GET', '/login?code=isl_nope', {}, 401, 'unauthenticated'],
-		['POST', '/login', {}, 405, 'method-not-allowed'],
+		['POST', '/login', {}, 401, 'unauthenticated'],
+		['PUT', '/login', {}, 405, 'method-not-allowed'],
 		['GET', '/api/v1/tokens', {role: 'operator'}, 403, 'forbidden'],
 	];
 
@@ -229,6 +230,38 @@ test('Host, Origin and the console\'s cookie', async () => {
 	assert.match(out.headers['set-cookie'][0], /Max-Age=0/);
 	assert.equal((await bare(s, 'GET', '/api/v1/me', {...own, ...cookie})).status, 401);
 	assert.equal((await bare(s, 'GET', '/api/v1/me', {...own, ...auth})).headers['access-control-allow-origin'], undefined);
+});
+
+test('a token opens a session that ends with it, and all sessions end at once', async () => {
+	const made = await call(s, 'POST', '/api/v1/tokens', {role: 'admin', body: {name: 'browser', role: 'operator', principal: 'browser'}});
+	const open = async () => {
+		const res = await fetch(`${s.url}/login`, {method: 'POST', headers: {authorization: `Bearer ${made.json.token}`}});
+		const set = res.headers.get('set-cookie') ?? '';
+
+		assert.equal(res.status, 200);
+		assert.match(set, /^instantstart_session=iss_[0-9a-f]{64};.*HttpOnly; SameSite=Strict/);
+		return {cookie: set.split(';')[0]};
+	};
+	const me = async headers => {
+		const r = await call(s, 'GET', '/api/v1/me', {headers});
+
+		return [r.status, r.json.id, r.json.role];
+	};
+	const one = await open(), two = await open();
+
+	assert.deepEqual(await me(one), [200, 'browser', 'operator']);
+	const out = await call(s, 'POST', '/api/v1/sign-out:everywhere', {headers: {...one, origin: s.url}, body: {}});
+
+	assert.deepEqual([out.status, out.json], [200, {signed_out: 2}]);
+	assert.equal((await me(two))[0], 401);
+	const three = await open();
+
+	assert.equal((await me(three))[0], 200);
+	await call(s, 'DELETE', `/api/v1/tokens/${made.json.id}`, {role: 'admin'});
+	assert.equal((await me(three))[0], 401, 'the token is revoked');
+	const page = await fetch(`${s.url}/login?code=isl_nope`, {redirect: 'manual', headers: {accept: 'text/html,*/*'}});
+
+	assert.deepEqual([page.status, page.headers.get('location')], [303, '/sign-in?link=used']);
 });
 
 test('a login link is good for one visit', async () => {

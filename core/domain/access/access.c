@@ -79,6 +79,26 @@ bool access_login(struct db *db, struct arena *a, struct rng *r, const char *cod
 		  ret->id, role_name(ret->role), life);
 }
 
+bool access_login_by_token(struct db *db, struct arena *a, struct rng *r,
+			   const char *token, struct principal *ret,
+			   const char **ret_session, struct err *e)
+{
+	const char *life = arena_printf(a, "%d", ACCESS_SESSION_S);
+	const char *session = access_secret(r, ACCESS_SESSION, a);
+	struct db_rows made;
+
+	if (!str_starts(token, prefixes[ACCESS_API]))
+		return is_unknown(e);
+	if (!DB(db, a, &Q_session_create_by_token, &made, e, access_hash(session, a),
+		access_hash(token, a), life))
+		return false;
+	if (made.n == 0)
+		return is_unknown(e);
+	*ret = principal_of(&made);
+	*ret_session = session;
+	return true;
+}
+
 bool access_new_login(struct db *db, struct arena *a, struct rng *r,
 		      const char **ret_code, struct err *e)
 {

@@ -38,6 +38,11 @@ bool access_find(struct db *db, struct arena *a, const char *secret,
 bool access_login(struct db *db, struct arena *a, struct rng *r, const char *code,
 		  struct principal *ret, const char **ret_session, struct err *e)
 	__attribute__((warn_unused_result));
+/* A session for whoever holds the token; it ends with the token. */
+bool access_login_by_token(struct db *db, struct arena *a, struct rng *r,
+			   const char *token, struct principal *ret,
+			   const char **ret_session, struct err *e)
+	__attribute__((warn_unused_result));
 /* A login code for the administrator. */
 bool access_new_login(struct db *db, struct arena *a, struct rng *r,
 		      const char **ret_code, struct err *e)

@@ -81,3 +81,37 @@ const struct capability cap_sign_out = {
 	.out = sign_out_out,
 	.run = run_sign_out,
 };
+
+static const struct field everywhere_out[] = {OUT("signed_out", FIELD_INT,
+						  .flags = FIELD_REQUIRED,
+						  .doc = "How many sessions were ended."),
+					      FIELD_END};
+
+static bool run_sign_out_everywhere(struct call *c, const void *in, struct reply *ret,
+				    struct err *e)
+{
+	struct db_rows rows;
+
+	(void)in;
+	if (!DB(c->db, c->arena, &Q_session_end_all, &rows, e, c->who->id))
+		return false;
+	ret->cookie = ACCESS_COOKIE "=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict";
+	reply_tree(c, ret,
+		   json_packf(c->arena, "{s:I}", "signed_out",
+			      (json_int_t)db_int(&rows, 0, "n")));
+	return true;
+}
+
+extern const struct capability cap_sign_out_everywhere;
+const struct capability cap_sign_out_everywhere = {
+	.name = "sign_out_everywhere",
+	.method = "POST",
+	.path = "/sign-out:everywhere",
+	.title = "Sign out everywhere",
+	.doc = "Ends every console session of yours, in all browsers. Tokens stay.",
+	.effect = CAP_CHANGE,
+	.role = ROLE_VIEWER,
+	.flags = CAP_REST_ONLY | CAP_IDEMPOTENT,
+	.out = everywhere_out,
+	.run = run_sign_out_everywhere,
+};

@@ -124,8 +124,7 @@ export async function signIn(secret: string): Promise<void>
 			throw new ProblemError(await problemOf(res));
 		return;
 	}
-	const res = await fetch(`${BASE}/sign-in`, {method: 'POST', cache: 'no-store', body: '{}',
-		headers: {authorization: `Bearer ${text}`, 'content-type': 'application/json'}});
+	const res = await fetch('/login', {method: 'POST', cache: 'no-store', headers: {authorization: `Bearer ${text}`}});
 
 	if (!res.ok)
 		throw new ProblemError(await problemOf(res));
