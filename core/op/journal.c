@@ -26,10 +26,13 @@ static json_t *read_tree(struct arena *a, const char *text, struct err *e)
 }
 
 /* "node groups" and "node_groups" read "Node groups". */
-static json_t *phase_title(struct arena *a, const char *name)
+static json_t *phase_title(struct arena *a, const struct kind *k, const char *name)
 {
 	char *title = arena_strdup(a, name);
 
+	for (const struct phase_title *t = k->phase_titles; t && t->name; t++)
+		if (streq(t->name, name))
+			return json_string(t->title);
 	for (char *p = title; *p; p++)
 		if (*p == '_' || *p == '-')
 			*p = ' ';
@@ -49,7 +52,7 @@ static void put_kind(struct arena *a, json_t *o, const struct kind *k)
 			continue;
 		last = s->phase;
 		json_push(phases, json_pack("{s:s, s:o}", "name", s->phase, "title",
-					    phase_title(a, s->phase)));
+					    phase_title(a, k, s->phase)));
 	}
 	json_put_str(o, "kind", k->name);
 	json_put_str(o, "title", k->title);

@@ -150,11 +150,18 @@ struct step {
 	const void *arg;
 };
 
+/* A phase whose name alone does not read well. */
+struct phase_title {
+	const char *name;
+	const char *title;
+};
+
 struct kind {
 	const char *name; /* stored */
 	const char *title;
-	const struct step *steps; /* ended by a row without a name */
-	int64_t deadline_s;       /* of the whole operation; 0: 6 hours */
+	const struct step *steps;               /* ended by a row without a name */
+	const struct phase_title *phase_titles; /* ended by a NULL name; NULL: none */
+	int64_t deadline_s;                     /* of the whole operation; 0: 6 hours */
 	/* Lock keys taken at submit ("cluster/NAME/update"). NULL: none. */
 	void (*locks)(const char *target, const json_t *input, struct arena *a,
 		      struct str_list *ret);

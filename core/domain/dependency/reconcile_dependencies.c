@@ -217,6 +217,15 @@ static void conclude_plan(struct step_ctx *c, struct exchange *x)
 		.absorb = identity_absorb, .on_fail = component_failed                   \
 	}
 
+#define REFRESH_STEP(prefix)                                                             \
+	{                                                                                \
+		.name = prefix "_refresh", .phase = prefix,                              \
+		.title = "Restart pods of " prefix " without credentials",               \
+		.effect = EFFECT_CONVERGENT, .observe = refresh_observe,                 \
+		.seen = read_seen, .plan = refresh_plan, .absorb = refresh_absorb,       \
+		.on_fail = component_failed                                              \
+	}
+
 static const struct step steps[] = {
 	EKS_ACCESS_STEP,
 	ADDON_STEPS("pod_identity"),
@@ -225,10 +234,13 @@ static const struct step steps[] = {
 	ADDON_STEPS("cert_manager"),
 	IDENTITY_STEPS("s3_csi", &role_s3_csi),
 	ADDON_STEPS("s3_csi"),
+	REFRESH_STEP("s3_csi"),
 	IDENTITY_STEPS("fsx_csi", &role_fsx_csi),
 	ADDON_STEPS("fsx_csi"),
+	REFRESH_STEP("fsx_csi"),
 	IDENTITY_STEPS("load_balancers", &role_load_balancers),
 	CHART_STEPS("load_balancers"),
+	REFRESH_STEP("load_balancers"),
 	CHART_STEPS("kuberay"),
 	{.name = "conclude",
 	 .phase = "conclude",
@@ -240,10 +252,24 @@ static const struct step steps[] = {
 	{.name = NULL},
 };
 
+/* As component.c has them; a table in the journal's form. */
+static const struct phase_title phase_titles[] = {
+	{"pod_identity", "EKS Pod Identity agent"},
+	{"coredns", "CoreDNS"},
+	{"hyperpod", "HyperPod Helm chart"},
+	{"cert_manager", "cert-manager"},
+	{"s3_csi", "Mountpoint for Amazon S3 CSI driver"},
+	{"fsx_csi", "Amazon FSx CSI driver"},
+	{"load_balancers", "AWS Load Balancer Controller"},
+	{"kuberay", "KubeRay operator"},
+	{NULL, NULL},
+};
+
 const struct kind kind_reconcile_dependencies = {
 	.name = "reconcile_dependencies",
 	.title = "Reconcile dependencies",
 	.steps = steps,
+	.phase_titles = phase_titles,
 	.deadline_s = 3 * 3600,
 	.locks = lock_cluster,
 };
