@@ -91,6 +91,7 @@ declare
 	v_now timestamptz := j_now();
 	e effect;
 	o operation := op_fenced(p_op, p_gen);
+	v_same_token boolean;
 begin
 	-- The step has turned to another of its objects: a fresh look has shown that the
 	-- one before needs nothing more, whatever became of the answer.
@@ -100,7 +101,12 @@ begin
 		and x.outcome is null and x.class <> 'once';
 	select * into e from effect x where x.op_id = p_op and x.step = p_step
 		and x.item = p_item order by x.epoch desc limit 1;
-	if not found or e.outcome = 'refused'
+	-- A refusal speaks for the request that it answers. When there was another with
+	-- the same token, a frozen process may send that one yet: a new token would let
+	-- both come true, the old one does not.
+	v_same_token := e.class = 'token' and e.outcome = 'refused' and e.issues > 1
+		and e.digest = p_digest;
+	if e.op_id is null or (e.outcome = 'refused' and not v_same_token)
 		or (e.outcome = 'done' and e.visit < o.visit
 			and e.class not in ('once', 'convergent')) then
 		status := 'new';
@@ -115,7 +121,7 @@ begin
 		return;
 	end if;
 	status := case when e.outcome is null then 'issued'
-		when e.class = 'convergent' then 'new' else 'done' end;
+		when e.class = 'convergent' or v_same_token then 'new' else 'done' end;
 	token := e.token;
 	epoch := e.epoch;
 	issued_at_ms := case when status = 'new' then 0 else j_ms(e.issued_at) end;

@@ -263,8 +263,36 @@ static void check_owned(struct harness *h)
 	}
 }
 
+/* Deleted stacks and gateways are shown for a while: the cloud's memory. */
+static bool is_memory(const json_t *o)
+{
+	return streq(json_str_or(o, "StackStatus", ""), "DELETE_COMPLETE") ||
+	       streq(json_str_or(o, "State", ""), "deleted");
+}
+
+/* After a delete that has succeeded nothing bears the cluster's name. */
+static void check_nothing_left(struct harness *h)
+{
+	const struct db_rows end = harness_query(
+		h, "select kind, state from operation where id = $1", h->op);
+	const char *table, *id;
+	json_t *objects, *o;
+
+	if (!streq(db_text(&end, 0, "kind"), "delete_cluster") ||
+	    !streq(db_text(&end, 0, "state"), "succeeded"))
+		return;
+	json_object_foreach((json_t *)(uintptr_t)cloud_state(lab(h)->cloud), table,
+			    objects)
+		json_object_foreach(objects, id, o)
+			if (!strstr(table, "event") && !strstr(table, "token") &&
+			    !is_memory(o) && strstr(json_text(&h->run, o), h->target))
+				harness_blame(h, "left after the delete: %s %s", table,
+					      id);
+}
+
 void cloud_check(struct harness *h)
 {
 	check_effects(h);
 	check_owned(h);
+	check_nothing_left(h);
 }

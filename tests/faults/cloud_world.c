@@ -298,7 +298,9 @@ static int mutations(struct harness *h)
 	"\"zone\": \"us-west-2a\", \"instance_type\": \"ml.g5.12xlarge\", \"count\": 1, " \
 	"\"capacity_type\": \"on_demand\", \"group_name\": \"workers\", "                 \
 	"\"volume_size_gb\": 500"
-#define STORAGE "\"name\": \"data\", \"namespace\": \"default\", \"uid\": -1, \"gid\": -1"
+#define STORAGE_OF(name)                                                                 \
+	"\"name\": \"" name "\", \"namespace\": \"default\", \"uid\": -1, \"gid\": -1"
+#define STORAGE STORAGE_OF("data")
 #define PIPELINE                                                                         \
 	.kind = "create_cluster",                                                        \
 	.input =                                                                         \
@@ -327,7 +329,7 @@ static const struct scenario scenarios[] = {
 	 .before = &dependencies},
 	{.name = "create_s3_storage",
 	 .kind = "create_s3_storage",
-	 .input = "{" STORAGE ", \"name\": \"more\"}",
+	 .input = "{" STORAGE_OF("more") "}",
 	 .before = &pipeline},
 	{.name = "delete_storage",
 	 .kind = "delete_storage",
