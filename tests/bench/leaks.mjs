@@ -4,8 +4,8 @@ import {setTimeout as sleep} from 'node:timers/promises';
 import fs from 'node:fs';
 import {childrenOf, psql, waitFor} from '../stack/stack.mjs';
 
-/* A process may grow by this after the warm-up. Without a leak it is 0 to 16; one of
- * 100 bytes in each request was seen as 212 (10,000 requests, four workers). */
+/* A process may grow by this. Without a leak it is 0 to 16; one of 100 bytes in each
+ * request was seen as 212 (10,000 requests, four workers). */
 const SLACK_KB = 64;
 const META = {
 	'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -144,7 +144,7 @@ async function operations(s, n, from)
  * s has pollers and a cloud. Gives rows for the table, with .growth: what each
  * process has grown by, in kB.
  */
-export async function leaks(s, {n = 10000, ops = 1000, parts = 5} = {})
+export async function leaks(s, {n = 10000, ops = 1000, parts = 6} = {})
 {
 	const samples = [];
 	const first = await send(s, change('/clusters:import', {eks_name: 'leak-first'}));
@@ -157,14 +157,19 @@ export async function leaks(s, {n = 10000, ops = 1000, parts = 5} = {})
 		await sleep(50);
 		samples.push(processes(s));
 	}
-	/* The first two parts warm up: buffers, caches and prepared statements. */
-	const [warm, last] = [samples[1], samples.at(-1)];
-	const growth = Object.entries(last).map(([name, p]) => {
-		if (warm[name]?.pid !== p.pid)
+	/* A leak grows in most parts; what is used for the first time late grows once. */
+	const steps = samples.length - 1;
+	const steady = (name, of) => {
+		const v = samples.map(x => of(x[name]));
+		const grown = v.slice(1).map((kb, k) => kb - v[k]).sort((a, b) => a - b);
+
+		return grown[Math.floor(steps / 2)] * steps;
+	};
+	const growth = Object.entries(samples.at(-1)).map(([name, {pid}]) => {
+		if (samples.some(x => x[name]?.pid !== pid))
 			throw new Error(`${name} is another process than before`);
-		/* Pages of files that are touched late count for the RSS, but are no leak. */
-		return {name, kb: p.anon - warm[name].anon, rss: p.rss - warm[name].rss,
-			all: samples.map(x => x[name]?.anon)};
+		return {name, kb: steady(name, p => p.anon), rss: steady(name, p => p.rss),
+			all: samples.map(x => x[name].anon)};
 	});
 	const row = (what, of, aim) => {
 		const worst = growth.reduce((a, b) => of(b) > of(a) ? b : a);
