@@ -56,6 +56,8 @@ static void arguments(const struct helm *h, const struct helm_request *r,
 		add_two(w, "--history-max", arena_printf(a, "%d", HISTORY_KEPT));
 		if (f->values)
 			add_two(w, "--values", f->values);
+		if (r->labels)
+			add_two(w, "--labels", r->labels);
 	} else if (r->verb == HELM_UNINSTALL) {
 		add(w, "uninstall");
 		add(w, "--ignore-not-found");

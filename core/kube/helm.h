@@ -30,6 +30,7 @@ struct helm_request {
 	const char *chart;    /* path of a packaged or unpacked chart */
 	const json_t *values; /* NULL: the chart's own */
 	int64_t revision;     /* HELM_ROLLBACK; 0: the one before */
+	const char *labels;   /* of the record: "a=b,c=d"; NULL: none */
 };
 
 struct helm_result {
@@ -58,6 +59,10 @@ void helm_call(struct helm *h, struct kube *k, const struct kube_target *t,
  * empty. Fills revision and the update time (label modifiedAt, epoch s). */
 const char *helm_release_status(const json_t *secret_list, int64_t *ret_revision,
 				int64_t *ret_modified_s);
+/* The newest revision that is deployed; 0: none is. */
+int64_t helm_release_deployed(const json_t *secret_list);
+/* A label of the newest record; NULL when it has none. */
+const char *helm_release_label(const json_t *secret_list, const char *label);
 /* Chart version inside the newest release (gzip+base64 payload), or NULL. */
 const char *helm_release_chart_version(const json_t *secret_list, struct arena *a);
 

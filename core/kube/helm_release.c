@@ -47,6 +47,28 @@ const char *helm_release_status(const json_t *secret_list, int64_t *ret_revision
 	return json_str_at(secret, "metadata.labels.status");
 }
 
+int64_t helm_release_deployed(const json_t *secret_list)
+{
+	const json_t *secret = NULL;
+	int64_t found = 0;
+	size_t i = 0;
+
+	json_array_foreach(json_at(secret_list, "items"), i, secret) {
+		const int64_t revision = label_number(secret, "version");
+
+		if (revision > found &&
+		    streq(json_str_at(secret, "metadata.labels.status"), "deployed"))
+			found = revision;
+	}
+	return found;
+}
+
+const char *helm_release_label(const json_t *secret_list, const char *label)
+{
+	return json_string_value(
+		json_object_get(json_at(newest(secret_list), "metadata.labels"), label));
+}
+
 /* NULL when it is not base64. */
 static unsigned char *from_base64(struct arena *a, const char *p, size_t n, size_t *ret_n)
 {

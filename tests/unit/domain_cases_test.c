@@ -267,7 +267,7 @@ Test(domain_cases, a_quota_is_used_requested_and_limit)
 		 .answers = "{'service-quotas:ListServiceQuotas':"
 			    "{'!':'AccessDeniedException'}}",
 		 .says = {"advance",
-			  "warning: the quota \"ml.p5.48xlarge for cluster usage\" "
+			  "warning: the quota 'ml.p5.48xlarge for cluster usage' "
 			  "could not be read: AccessDeniedException"}},
 		{.id = "CC-06 fake2 refused by SageMaker",
 		 .kind = "create_hyperpod_cluster",

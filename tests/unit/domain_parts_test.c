@@ -1,4 +1,5 @@
 /* What users met with access, dependencies, storage and deletion. */
+#include "core/domain/dependency/component.h"
 #include "tests/unit/domain_scene.h"
 
 /* --- clusters of others
@@ -69,6 +70,160 @@ Test(domain_parts, three_reasons_why_kubernetes_does_not_let_us_in)
 		 .overdue = true,
 		 .answers = "{'kubernetes:list nodes':{'!':'x','status':503}}",
 		 .says = {"fail cloud-unreachable human", "10.9.0.0/16"}},
+	};
+
+	SCENES_HOLD(rows);
+}
+
+/* --- dependencies
+ * --------------------------------------------------------------------------- */
+
+#define RECONCILE .kind = "reconcile_dependencies", .step
+#define READY(n)  "'kubernetes:list nodes':{'items':[" n "]}"
+#define NODE      "{'status':{'conditions':[{'type':'Ready','status':'True'}]}}"
+#define DEGRADED                                                                         \
+	"'eks:DescribeAddon':{'addon':{'status':'DEGRADED','health':{'issues':[{"        \
+	"'code':'InsufficientNumberOfReplicas','message':'0 of 2'}]}}}"
+
+Test(domain_parts, an_addon_without_nodes_waits_for_them_and_with_nodes_not_for_ever)
+{
+	static const struct scene rows[] = {
+		{.id = "DP-04 no node",
+		 RECONCILE = "coredns_wait",
+		 .age_s = 3000,
+		 .answers = "{" DEGRADED "," READY("") "}",
+		 .says = {"advance", "!fail"}},
+		{.id = "DP-04 nodes since a minute",
+		 RECONCILE = "coredns_wait",
+		 .age_s = 60,
+		 .answers = "{" DEGRADED "," READY(NODE "," NODE) "}",
+		 .says = {"wait: the add-on coredns, which is DEGRADED: 0 of 2"}},
+		{.id = "DP-04 nodes, and 10 minutes",
+		 RECONCILE = "coredns_wait",
+		 .age_s = 660,
+		 .answers = "{" DEGRADED "," READY(NODE "," NODE) "}",
+		 .says = {"component_failed:", "dependency-failed", "0 of 2"}},
+	};
+
+	SCENES_HOLD(rows);
+}
+
+#define RECORD(revision, status, at, more)                                               \
+	"{'metadata':{'labels':{'version':'" revision "','status':'" status              \
+	"','modifiedAt':'" at "'" more "}}}"
+#define OURS          ",'instantstart/cluster':'demo'"
+#define OLD           "1767320345" /* 45 minutes ago */
+#define YOUNG         "1767323025" /* 20 seconds ago */
+#define RECORDS(list) "{'kubernetes:list secrets':{'items':[" list "]}}"
+
+Test(domain_parts, a_release_that_lost_its_helm_is_recovered_if_it_is_ours)
+{
+	static const struct scene rows[] = {
+		{.id = "DP-02 first install",
+		 RECONCILE = "hyperpod_install",
+		 .answers = RECORDS(RECORD("1", "pending-install", OLD, OURS)),
+		 .says = {"call helm:uninstall", "recovery:"}},
+		{.id = "DP-02 upgrade goes back to what was deployed, not to what failed",
+		 RECONCILE = "hyperpod_install",
+		 .answers = RECORDS(RECORD("4", "pending-upgrade", OLD, OURS) "," RECORD(
+			 "3", "failed", OLD, OURS) "," RECORD("2", "deployed", OLD,
+							      OURS)),
+		 .says = {"call helm:rollback", "'back_to':2", "!helm:uninstall"}},
+		{.id = "DP-02 alive",
+		 RECONCILE = "hyperpod_install",
+		 .answers = RECORDS(RECORD("4", "pending-upgrade", YOUNG, OURS)),
+		 .says = {"wait: the release hyperpod-dependencies"}},
+		{.id = "DP-02 somebody else's",
+		 RECONCILE = "hyperpod_install",
+		 .answers = RECORDS(RECORD("4", "pending-upgrade", OLD,
+					   "") "," RECORD("3", "deployed", OLD, "")),
+		 .says = {"component_failed:", "foreign-object", "helm rollback",
+			  "!call helm"}},
+	};
+
+	SCENES_HOLD(rows);
+}
+
+#define SA "'spec':{'serviceAccountName':'s3-csi-driver-sa','containers':[{'name':'c'}]}"
+#define POD(name, at)                                                                    \
+	"{'metadata':{'name':'" name "','creationTimestamp':'" at "'}," SA "}"
+#define BOUND                                                                            \
+	"'eks:ListPodIdentityAssociations':{'associations':[{'associationId':'a-1'}]},"  \
+	"'eks:DescribePodIdentityAssociation a-1':{'association':{"                      \
+	"'roleArn':'arn:aws:iam::111122223333:role/is-demo-s3-csi-us-west-2',"           \
+	"'createdAt':'2026-01-02T03:00:10Z'}}"
+
+Test(domain_parts, a_pod_identity_reaches_the_pods_that_need_it)
+{
+	static const struct scene rows[] = {
+		{.id = "IA-07 pod older than its identity",
+		 RECONCILE = "s3_csi_refresh",
+		 .answers = "{" BOUND ",'kubernetes:list pods':{'items':[" POD(
+			 "old", "2026-01-02T03:00:00Z") "]}}",
+		 .says = {"call kubernetes:delete pods: Restart the pod kube-system/old"}},
+		{.id = "IA-07 younger: replay restarts nothing",
+		 RECONCILE = "s3_csi_refresh",
+		 .answers = "{" BOUND ",'kubernetes:list pods':{'items':[" POD(
+			 "new", "2026-01-02T03:00:20Z") "]}}",
+		 .says = {"advance"}},
+		{.id = "DP-01 the association is a step of its own, described first",
+		 RECONCILE = "s3_csi_identity",
+		 .answers = "{" BOUND "}",
+		 .says = {"advance"}},
+		{.id = "DP-07 a kept role says nothing of this cluster's association",
+		 RECONCILE = "s3_csi_identity",
+		 .answers = "{'iam:GetRole':{'Role':{'Arn':'arn:x'}},"
+			    "'eks:ListPodIdentityAssociations':{'associations':[]}}",
+		 .says = {"call eks:CreatePodIdentityAssociation"}},
+		{.id = "DP-01 the add-on's own call has no associations",
+		 RECONCILE = "s3_csi_install",
+		 .says = {"call eks:CreateAddon", "!podIdentity"}},
+	};
+
+	SCENES_HOLD(rows);
+}
+
+/* Case DP-08: pods on HyperPod nodes cannot ask instance metadata for it. */
+Test(domain_parts, the_load_balancer_controller_is_told_where_it_is)
+{
+	static const char *const keys[] = {"clusterName", "region", "vpcId"};
+	const struct where where = {.region = "us-west-2"};
+	struct arena a;
+	struct step_ctx c = {.arena = &a, .where = &where, .target = "demo"};
+	const json_t *values;
+
+	arena_init(&a, 0);
+	c.data = scene_tree(&a, "{'eks':{'name':'theirs','vpc_id':'vpc-1'}}");
+	values = component_load_balancers.values(&c);
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		cr_assert_neq(json_str_or(values, keys[i], "")[0], '\0', "%s", keys[i]);
+	cr_assert_str_eq(json_str_at(values, "clusterName"), "theirs");
+	arena_free(&a);
+}
+
+Test(domain_parts, nodes_come_after_the_chart_that_they_need)
+{
+	static const struct scene rows[] = {
+		{.id = "DP-11 no chart",
+		 .kind = "create_hyperpod_cluster",
+		 .step = "check_chart",
+		 .says = {"advance", "saved: ", "'installed':false"}},
+		{.id = "DP-11 our release",
+		 .kind = "create_hyperpod_cluster",
+		 .step = "check_chart",
+		 .answers = RECORDS(RECORD("1", "deployed", OLD, OURS)),
+		 .says = {"'installed':true"}},
+		{.id = "DP-11 a release of another name",
+		 .kind = "create_hyperpod_cluster",
+		 .step = "check_chart",
+		 .answers = "{'kubernetes:list daemonsets':{'items':[{'metadata':{'name':"
+			    "'health-monitoring-agent'}}]}}",
+		 .says = {"'installed':true"}},
+		{.id = "DP-11 the stage before has done it",
+		 .kind = "create_hyperpod_cluster",
+		 .step = "check_chart",
+		 .input = "{'installed':true}",
+		 .says = {"'installed':true"}},
 	};
 
 	SCENES_HOLD(rows);

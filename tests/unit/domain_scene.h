@@ -11,6 +11,9 @@
  *	call ec2:CreateSubnet: sentence {request}
  *	advance, done, goto STEP
  *	warning: text          (and one line for every other event)
+ *	saved: {data}
+ *
+ * in which, as in the rows, ' stands for ".
  */
 #ifndef INSTANTSTART_TESTS_UNIT_DOMAIN_SCENE_H
 #define INSTANTSTART_TESTS_UNIT_DOMAIN_SCENE_H
@@ -134,6 +137,10 @@ static inline void scene_say(struct buf *b, const struct step_ctx *c,
 		buf_printf(b, "\n%s: %s", json_str_or(event, "what", ""),
 			   json_str_or(event, "data.text",
 				       json_text(c->arena, json_at(event, "data"))));
+	buf_printf(b, "\nsaved: %s", json_text(c->arena, c->data));
+	for (i = 0; i < b->len; i++)
+		if (b->p[i] == '"')
+			b->p[i] = '\'';
 }
 
 /* Reads as the runner does: what the step must not see ends it. */
@@ -178,11 +185,10 @@ static inline void scene_time_out(struct step_ctx *c)
 static inline const char *scene_play(struct arena *a, const struct scene *s)
 {
 	static struct config cfg;
-	static const struct where where = {.account = "111122223333",
-					   .region = "us-west-2",
-					   .partition = "aws",
-					   .caller_arn =
-						   "arn:aws:iam::111122223333:role/us"};
+	struct where where = {.account = "111122223333",
+			      .region = "us-west-2",
+			      .partition = "aws",
+			      .caller_arn = "arn:aws:iam::111122223333:role/us"};
 	const struct kind *kind = kind_find(kinds, s->kind);
 	struct step_ctx c = {
 		.arena = a,
@@ -203,6 +209,9 @@ static inline const char *scene_play(struct arena *a, const struct scene *s)
 	struct exchange x = {.via = VIA_NONE};
 	struct buf said;
 
+	where.charts = scene_tree(
+		a, "[{'component':'hyperpod','chart':'/c/hyperpod','version':'1.0.0'},"
+		   "{'component':'load_balancers','chart':'/c/lb','version':'1.0.0'}]");
 	cfg.poll_scale_percent = 100;
 	cr_assert(kind, "no kind %s", s->kind);
 	c.step = kind_step(kind, s->step);

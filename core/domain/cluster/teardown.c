@@ -3,10 +3,14 @@
 
 #include <string.h>
 
+#include "core/domain/cluster/eks_access.h"
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/network/compute_subnet.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
+
+/* The service needs minutes; what is there after this long waits for somebody. */
+static const int64_t INTERFACE_PATIENCE_MS = 30 * 60 * 1000;
 
 const enum role_purpose teardown_role_nodes = ROLE_NODES;
 const enum role_purpose teardown_role_s3_csi = ROLE_S3_CSI;
@@ -122,22 +126,52 @@ const char *interface_names(struct arena *a, const json_t *interfaces)
 
 	buf_init(&names, a, 400);
 	json_array_foreach(interfaces, i, n)
-		buf_printf(&names, "%s%s (%s, %s)", i ? ", " : "",
+		buf_printf(&names, "%s%s (%s, %s, of %s)", i ? ", " : "",
 			   json_str_or(n, "NetworkInterfaceId", "?"),
 			   json_str_or(n, "Status", "?"),
-			   json_str_or(n, "Description", "no description"));
+			   json_str_or(n, "Description", "no description"),
+			   json_str_or(n, "Attachment.InstanceOwnerId",
+				       json_str_or(n, "RequesterId",
+						   json_str_or(n, "OwnerId", "?"))));
 	return names.len ? buf_cstr(&names) : NULL;
+}
+
+/* Of the cluster's nodes: by our tag, the CNI's, or the service's words. */
+static bool is_of_nodes(const struct step_ctx *c, const json_t *interface)
+{
+	const json_t *tags = json_at(interface, "TagSet");
+	const char *says = json_str_or(interface, "Description", "");
+
+	if (!tags)
+		tags = json_at(interface, "Tags");
+	return step_tagged_cluster(c, tags) ||
+	       streq(json_str_at(json_find(tags, "Key", "cluster.k8s.amazonaws.com/name"),
+				 "Value"),
+		     eks_name(c)) ||
+	       str_starts(says, "aws-K8S-") || strcasestr(says, "sagemaker");
+}
+
+static const char *left_over(const struct step_ctx *c, const json_t *list)
+{
+	size_t i;
+	json_t *n;
+
+	json_array_foreach(list, i, n)
+		if (streq(json_str_or(n, "Status", ""), "available") && is_of_nodes(c, n))
+			return json_str_at(n, "NetworkInterfaceId");
+	return NULL;
 }
 
 /*
  * The service takes its interfaces away some minutes after the nodes. Detached
- * ones in our own subnets are removed; attached ones are waited for by name.
+ * ones of our nodes are removed; all others are waited for by name, for a while
+ * (case NW-08): what others attached or made is never touched.
  */
 void teardown_interfaces_plan(struct step_ctx *c, struct exchange *x)
 {
 	const json_t *list = json_at(saw(c, "interfaces"), "NetworkInterfaces");
-	const json_t *detached = json_find(list, "Status", "available");
-	const char *id = json_str_at(detached, "NetworkInterfaceId");
+	const char *id = left_over(c, list);
+	struct err *e;
 
 	if (id) {
 		remove_one(c, x, AWS_EC2_DeleteNetworkInterface,
@@ -145,9 +179,16 @@ void teardown_interfaces_plan(struct step_ctx *c, struct exchange *x)
 			   "Delete the left-over interface");
 		return;
 	}
-	if (json_array_size(list) > 0)
+	if (json_array_size(list) == 0)
+		return;
+	if (c->now_ms - c->step_since_ms < INTERFACE_PATIENCE_MS) {
 		step_wait(c, 15, "network interfaces in the compute subnets to go: %s",
 			  interface_names(c->arena, list));
+		return;
+	}
+	e = step_fail(c, ERR_BLOCKED, "network interfaces hold the compute subnets: %s",
+		      interface_names(c->arena, list));
+	err_fix(e, "Remove what uses these network interfaces, then retry.");
 }
 
 /* --- compute subnets -----------------------------------------------------------------
@@ -155,7 +196,7 @@ void teardown_interfaces_plan(struct step_ctx *c, struct exchange *x)
 
 bool teardown_subnets_observe(struct step_ctx *c, struct exchange *x)
 {
-	return read_subnets(c, x);
+	return teardown_interfaces_observe(c, x);
 }
 
 void teardown_subnets_plan(struct step_ctx *c, struct exchange *x)
@@ -172,10 +213,13 @@ void teardown_subnets_plan(struct step_ctx *c, struct exchange *x)
 
 void teardown_subnets_absorb(struct step_ctx *c, const struct answer *a)
 {
+	const char *holders = interface_names(
+		c->arena, json_at(saw(c, "interfaces"), "NetworkInterfaces"));
+
 	if (answer_is(a, "DependencyViolation")) {
 		step_own(c, "ec2:subnet", c->item, NULL, "made");
 		step_retry(c, ERR_BLOCKED, "something still uses the subnet %s: %s",
-			   c->item, a->message);
+			   c->item, holders ? holders : a->message);
 		return;
 	}
 	teardown_absorb(c, a);

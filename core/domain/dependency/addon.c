@@ -6,15 +6,15 @@
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 
+/* With nodes, replicas come within minutes or not at all. */
+static const int64_t DEGRADED_MAX_MS = 10 * 60 * 1000;
+
 /* --- pod identity ---------------------------------------------------------------- */
 
-bool identity_observe(struct step_ctx *c, struct exchange *x)
+bool identity_read(struct step_ctx *c, struct exchange *x, const struct component *k)
 {
-	const struct component *k = component_here(c);
 	const char *id;
 
-	if (!component_wanted(c, k))
-		return false;
 	if (read_all(c, x, "list", AWS_EKS_ListPodIdentityAssociations,
 		     json_packf(c->arena, "{s:s, s:s, s:s}", "clusterName", eks_name(c),
 				"namespace", k->ns, "serviceAccount",
@@ -24,6 +24,13 @@ bool identity_observe(struct step_ctx *c, struct exchange *x)
 	return id && read_aws(c, x, "one", AWS_EKS_DescribePodIdentityAssociation,
 			      json_packf(c->arena, "{s:s, s:s}", "clusterName",
 					 eks_name(c), "associationId", id));
+}
+
+bool identity_observe(struct step_ctx *c, struct exchange *x)
+{
+	const struct component *k = component_here(c);
+
+	return component_wanted(c, k) && identity_read(c, x, k);
 }
 
 void identity_plan(struct step_ctx *c, struct exchange *x)
@@ -171,6 +178,18 @@ bool addon_wait_observe(struct step_ctx *c, struct exchange *x)
 				  .verb = KUBE_LIST, .api = "v1", .plural = "nodes"}));
 }
 
+static void addon_failed(struct step_ctx *c, const struct component *k,
+			 const json_t *addon)
+{
+	struct err *e = step_fail(
+		c, ERR_DEPENDENCY_FAILED, "the add-on %s is %s: %s", k->addon,
+		json_str_or(addon, "status", "gone"),
+		json_str_or(addon, "health.issues.0.message", "no reason given"));
+
+	err_because(e, "eks:DescribeAddon", json_str_at(addon, "health.issues.0.code"),
+		    json_str_at(addon, "health.issues.0.message"), NULL);
+}
+
 /* Case DP-04: without nodes an add-on with replicas is degraded, not broken. */
 static void degraded(struct step_ctx *c, const struct component *k, const json_t *addon)
 {
@@ -180,6 +199,10 @@ static void degraded(struct step_ctx *c, const struct component *k, const json_t
 	    !any_node_ready(json_at(saw(c, "nodes"), "items"))) {
 		component_state(c, k, "waiting_for_nodes",
 				json_str_at(addon, "addonVersion"));
+		return;
+	}
+	if (c->now_ms - c->step_since_ms > DEGRADED_MAX_MS) {
+		addon_failed(c, k, addon);
 		return;
 	}
 	step_wait(c, 10, "the add-on %s, which is DEGRADED: %s", k->addon,
@@ -202,12 +225,6 @@ void addon_wait_plan(struct step_ctx *c, struct exchange *x)
 	} else if (streq(status, "CREATING") || streq(status, "UPDATING")) {
 		step_wait(c, 10, "the add-on %s, which is %s", k->addon, status);
 	} else {
-		struct err *e = step_fail(
-			c, ERR_DEPENDENCY_FAILED, "the add-on %s is %s: %s", k->addon,
-			status[0] ? status : "gone",
-			json_str_or(addon, "health.issues.0.message", "no reason given"));
-		err_because(e, "eks:DescribeAddon",
-			    json_str_at(addon, "health.issues.0.code"),
-			    json_str_at(addon, "health.issues.0.message"), NULL);
+		addon_failed(c, k, addon);
 	}
 }

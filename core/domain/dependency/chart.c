@@ -7,8 +7,10 @@
 /* A pending release that is older than this has lost its helm (case DP-02). */
 static const int64_t PENDING_MAX_S = 10 * 60;
 
-static bool read_release(struct step_ctx *c, struct exchange *x,
-			 const struct component *k)
+/* On the record of each release that we begin: who may recover it. */
+static const char OURS[] = "instantstart/cluster";
+
+bool release_read(struct step_ctx *c, struct exchange *x, const struct component *k)
 {
 	return read_kube(c, x, "secrets",
 			 &(struct kube_request){
@@ -24,26 +26,49 @@ bool chart_observe(struct step_ctx *c, struct exchange *x)
 {
 	const struct component *k = component_here(c);
 
-	return component_wanted(c, k) && read_release(c, x, k);
+	return component_wanted(c, k) && release_read(c, x, k);
 }
 
-/* A helm that died left the record pending: nothing else clears it. */
+/* Begun by us: it says so, or this step has sent it and never heard the end. */
+static bool is_ours(const struct step_ctx *c)
+{
+	return c->issued_before ||
+	       streq(helm_release_label(saw(c, "secrets"), OURS), c->target);
+}
+
+/*
+ * A helm that died left the record pending: nothing else clears it. What was
+ * never deployed is uninstalled, an upgrade goes back to what was deployed last.
+ * Another's is for a person to judge.
+ */
 static void recover(struct step_ctx *c, struct exchange *x, const struct component *k,
 		    const char *status, int64_t revision)
 {
-	struct kube_target t;
 	struct helm_request r = {.release = k->release, .ns = k->ns};
-	bool first = streq(status, "pending-install") || streq(status, "uninstalling");
+	struct kube_target t;
 
-	r.verb = first ? HELM_UNINSTALL : HELM_ROLLBACK;
+	r.revision = helm_release_deployed(saw(c, "secrets"));
+	r.verb = r.revision > 0 && !streq(status, "uninstalling") ? HELM_ROLLBACK
+								  : HELM_UNINSTALL;
+	if (!is_ours(c)) {
+		struct err *e = step_fail(c, ERR_FOREIGN_OBJECT,
+					  "the release %s/%s is stuck in %s and was not "
+					  "begun by us",
+					  k->ns, k->release, status);
+		err_fix(e, "When nobody works on it, run: helm %s %s -n %s. Then retry.",
+			r.verb == HELM_ROLLBACK ? "rollback" : "uninstall", k->release,
+			k->ns);
+		return;
+	}
 	eks_target(c, &t);
 	c->item = arena_printf(c->arena, "recover/%lld", (long long)revision);
 	exchange_helm(x, &t, &r);
 	x->what = arena_printf(c->arena, "Recover the release %s, stuck in %s",
 			       k->release, status);
 	step_event(c, "recovery",
-		   json_pack("{s:s, s:s, s:I}", "release", k->release, "status", status,
-			     "revision", (json_int_t)revision));
+		   json_pack("{s:s, s:s, s:I, s:I}", "release", k->release, "status",
+			     status, "revision", (json_int_t)revision, "back_to",
+			     (json_int_t)r.revision));
 }
 
 static void install(struct step_ctx *c, struct exchange *x, const struct component *k,
@@ -54,6 +79,8 @@ static void install(struct step_ctx *c, struct exchange *x, const struct compone
 				 .release = k->release,
 				 .ns = k->ns,
 				 .chart = json_str_at(chart, "chart"),
+				 .labels =
+					 arena_printf(c->arena, "%s=%s", OURS, c->target),
 				 .values = k->values ? k->values(c) : NULL};
 
 	eks_target(c, &t);
@@ -132,7 +159,7 @@ bool chart_wait_observe(struct step_ctx *c, struct exchange *x)
 	if (!component_wanted(c, k))
 		return false;
 	selector = arena_printf(c->arena, "app.kubernetes.io/instance=%s", k->release);
-	return read_release(c, x, k) ||
+	return release_read(c, x, k) ||
 	       read_kube(c, x, "deployments",
 			 &(struct kube_request){.verb = KUBE_LIST,
 						.api = "apps/v1",

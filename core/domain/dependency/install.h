@@ -20,6 +20,8 @@ void component_state(struct step_ctx *c, const struct component *k, const char *
 void component_failed(struct step_ctx *c);
 bool any_node_ready(const json_t *nodes);
 
+/* The association of the service account: keys "list" and "one". */
+bool identity_read(struct step_ctx *c, struct exchange *x, const struct component *k);
 bool identity_observe(struct step_ctx *c, struct exchange *x);
 void identity_plan(struct step_ctx *c, struct exchange *x);
 void identity_absorb(struct step_ctx *c, const struct answer *a);
@@ -28,6 +30,11 @@ void addon_plan(struct step_ctx *c, struct exchange *x);
 void addon_absorb(struct step_ctx *c, const struct answer *a);
 bool addon_wait_observe(struct step_ctx *c, struct exchange *x);
 void addon_wait_plan(struct step_ctx *c, struct exchange *x);
+/* The records of the component's release, under the key "secrets". */
+bool release_read(struct step_ctx *c, struct exchange *x, const struct component *k);
+bool refresh_observe(struct step_ctx *c, struct exchange *x);
+void refresh_plan(struct step_ctx *c, struct exchange *x);
+void refresh_absorb(struct step_ctx *c, const struct answer *a);
 bool chart_observe(struct step_ctx *c, struct exchange *x);
 void chart_plan(struct step_ctx *c, struct exchange *x);
 void chart_absorb(struct step_ctx *c, const struct answer *a);

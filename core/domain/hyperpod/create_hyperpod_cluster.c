@@ -8,6 +8,7 @@
  */
 #include "core/domain/cluster/eks_access.h"
 #include "core/domain/cluster/kinds.h"
+#include "core/domain/dependency/install.h"
 #include "core/domain/hyperpod/bucket.h"
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/hyperpod/preflight.h"
@@ -77,6 +78,55 @@ static void check_name_plan(struct step_ctx *c, struct exchange *x)
 	(void)x;
 	if (!hyperpod_is_vanishing(c) && saw(c, "hyperpod") && !is_ours(c))
 		refuse_foreign(c);
+}
+
+/* --- its dependencies ------------------------------------------------------------ */
+
+/*
+ * Without its chart HyperPod refuses the cluster, or nodes come without health
+ * agent and device plugins (case DP-11). The agent's DaemonSet counts too: a
+ * chart of another release name.
+ */
+static bool check_chart_observe(struct step_ctx *c, struct exchange *x)
+{
+	return !json_bool_or(c->input, "installed", false) &&
+	       (release_read(c, x, &component_hyperpod) ||
+		read_kube(c, x, "agents",
+			  &(struct kube_request){.verb = KUBE_LIST,
+						 .api = "apps/v1",
+						 .plural = "daemonsets",
+						 .ns = "aws-hyperpod"}));
+}
+
+static void check_chart_plan(struct step_ctx *c, struct exchange *x)
+{
+	const json_t *agents = json_at(saw(c, "agents"), "items");
+	bool there = json_bool_or(c->input, "installed", false) ||
+		     helm_release_deployed(saw(c, "secrets")) > 0;
+	size_t i;
+	json_t *agent;
+
+	(void)x;
+	json_array_foreach(agents, i, agent)
+		there |= str_starts(json_str_or(agent, "metadata.name", ""),
+				    "health-monitoring-agent");
+	step_save(c, "installed", json_boolean(there));
+}
+
+static bool dependencies(struct step_ctx *c, struct spawn *ret)
+{
+	static const char *const members[] = {"tags", "permissions_boundary", NULL};
+
+	if (json_bool_or(c->data, "installed", false))
+		return false;
+	ret->kind = "reconcile_dependencies";
+	ret->target = c->target;
+	ret->input = json_new_object(c->arena);
+	for (size_t i = 0; members[i]; i++)
+		if (json_at(c->input, members[i]))
+			json_object_set(ret->input, members[i],
+					json_at(c->input, members[i]));
+	return true;
 }
 
 /* --- the role of the nodes ------------------------------------------------------ */
@@ -282,6 +332,17 @@ static const struct step steps[] = {
 	 .plan = check_name_plan},
 	PREFLIGHT_STEPS,
 	EKS_ACCESS_STEP,
+	{.name = "check_chart",
+	 .phase = "dependencies",
+	 .title = "Look for the HyperPod chart",
+	 .effect = EFFECT_READ,
+	 .observe = check_chart_observe,
+	 .seen = read_seen,
+	 .plan = check_chart_plan},
+	{.name = "dependencies",
+	 .phase = "dependencies",
+	 .title = "Install the dependencies",
+	 .spawn = dependencies},
 	BUCKET_STEPS,
 	ROLE_STEPS("nodes", "roles", &nodes_role),
 	COMPUTE_SUBNET_STEPS,

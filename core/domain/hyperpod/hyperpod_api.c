@@ -43,7 +43,8 @@ const struct capability cap_create_hyperpod_cluster = {
 	.path = "/clusters/{cluster}/hyperpod",
 	.title = "Create the HyperPod cluster",
 	.doc = "Nodes on an EKS cluster, with automatic node recovery. Done means that every "
-	       "node asked for is Ready in Kubernetes. Run reconcile_dependencies first.",
+	       "node asked for is Ready in Kubernetes. Installs the dependencies first when "
+	       "the HyperPod chart is missing.",
 	.effect = CAP_CHANGE,
 	.role = ROLE_OPERATOR,
 	.flags = CAP_LONG,
