@@ -11,7 +11,7 @@
 #   tests/unit/<layer>_*_test.c   one criterion program, linked with <layer> and below
 #   tests/integration/*_test.c    one program each, linked with everything
 #   tests/faults/*_test.c         the same, with core/op compiled with -DCRASHPOINTS
-#   tests/{bench,fuzz}/*.c        one program each
+#   tests/{bench,fuzz,peers}/*.c  one program each
 # Files of a test folder that are no program themselves are linked into all of it.
 
 B ?= build
@@ -122,6 +122,7 @@ UNIT := $(call programs_of,unit)
 INTEGRATION := $(call programs_of,integration)
 FAULTS := $(call programs_of,faults)
 BENCH := $(patsubst %.c,$(O)/%,$(sort $(wildcard tests/bench/*.c)))
+PEERS := $(patsubst %.c,$(O)/%,$(sort $(wildcard tests/peers/*.c)))
 FUZZERS := $(patsubst %.c,$(B)/fuzz/%,$(sort $(wildcard tests/fuzz/*.c)))
 
 # ---------------------------------------------------------------- building
@@ -195,6 +196,9 @@ $(FAULTS): $(O)/%: $(O)/%.o $(call helpers_of,faults) $(O)/libtest.a $(O)/libclo
 $(BENCH): $(O)/%: $(O)/%.o $(O)/libtest.a $(O)/libcloud.a $(ALL_LIBS)
 	$(call say,LINK,$@)
 	$(link) $(TEST_LDLIBS)
+$(PEERS): $(O)/%: $(O)/%.o $(ALL_LIBS)
+	$(call say,LINK,$@)
+	$(link) $(TEST_LDLIBS)
 $(FUZZERS): $(B)/fuzz/%: $(B)/fuzz/%.o $$(patsubst $$(O)/%,$(B)/fuzz/%,$$(call fuzz_libs,$$*))
 	$(call say,LINK,$@)
 	$(link) -fsanitize=fuzzer $(TEST_LDLIBS)
@@ -243,10 +247,11 @@ tier = $(if $(wildcard tests/$(1)/run),tests/$(1)/run,tests/lib/run-criterion $(
 
 .PHONY: test test-unit test-integration test-e2e test-faults test-peers bench fuzz
 test: deps ## Unit, integration and end to end tests, and a sample of the fault tests.
-	@$(MAKE) test-unit
-	@$(MAKE) test-integration
-	@$(MAKE) all test-e2e
-	@$(MAKE) test-faults SAMPLE=1
+	@$(MAKE) -j$$(nproc) test-unit
+	@$(MAKE) -j$$(nproc) test-integration
+	@$(MAKE) -j$$(nproc) all
+	@$(MAKE) test-e2e
+	@$(MAKE) -j$$(nproc) test-faults SAMPLE=1
 
 test-unit: $(UNIT) $(CLOUD_MODELS) ## Unit tests: pure C, one criterion program a module.
 	$(Q)$(call tier,unit,$(UNIT))
@@ -260,8 +265,11 @@ test-e2e: all ## End to end: nginx, FastCGI, pollers, browser, MCP clients, curl
 test-faults: $(PROGRAMS) $(CLOUD) $(CLOUD_MODELS) $(FAULTS) ## Every crash point and seeded faults; SAMPLE=1 takes a sample.
 	$(Q)SAMPLE=$(SAMPLE) $(call tier,faults,$(FAULTS))
 
-test-peers: all ## Against what we did not write: AWS SDKs, kubectl, helm, MCP suite.
-	$(Q)$(if $(wildcard tests/peers/run),tests/peers/run $(O),echo 'no peer tests here' >&2; exit 1)
+test-peers: all $(PEERS) $(FAULTS) ## Against what we did not write: AWS SDKs, moto, kubectl, helm, MCP suite; one peer: test-peers-sdk.
+	$(Q)tests/peers/run $(O)
+
+test-peers-%: all $(PEERS) $(FAULTS)
+	$(Q)tests/peers/run $(O) $*
 
 bench: all $(BENCH) ## Benchmarks, as ratios to a limit measured in the same run.
 	$(Q)$(if $(wildcard tests/bench/run),tests/bench/run $(O) $(BENCH),echo 'no benchmarks here' >&2; exit 1)
@@ -289,11 +297,11 @@ docs: $(O)/instantstart-poller ## Write core/domain/kinds.md from the tables of 
 	$(Q)$< --diagrams >core/domain/kinds.md
 
 demo: deps ## Show the whole life of a cluster on the simulated cloud.
-	@$(MAKE) all
+	@$(MAKE) -j$$(nproc) all
 	$(Q)tests/demo/run $(O)
 
 run: deps ## The same programs against real AWS, with the caller's credentials.
-	@$(MAKE) all
+	@$(MAKE) -j$$(nproc) all
 	$(Q)tests/demo/run $(O) --aws
 
 stop: ## Stop what demo or run has started.
