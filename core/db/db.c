@@ -15,7 +15,8 @@ enum {
 	BACKOFF_FIRST_MS = 50,
 	BACKOFF_LAST_MS = 5000,
 	PREPARED_SLOTS = 512, /* a power of two, well above the number of queries */
-	TRIES = 3
+	TRIES = 3,
+	CHANNELS_MAX = 2
 };
 
 struct db {
@@ -24,9 +25,10 @@ struct db {
 	struct clock *clock;
 	struct rng *rng;
 	PGconn *conn;
-	int64_t delay_ms;      /* of the next back-off; 0 after a success */
-	int64_t not_before_ms; /* monotonic; no attempt earlier */
-	char channel[64];      /* LISTENed to again after a reconnect */
+	int64_t connects;
+	int64_t delay_ms;               /* of the next back-off; 0 after a success */
+	int64_t not_before_ms;          /* monotonic; no attempt earlier */
+	char channel[CHANNELS_MAX][64]; /* LISTENed to again after a reconnect */
 	/* What this connection has prepared: open addressing by the query's address. */
 	const struct db_query *prepared[PREPARED_SLOTS];
 };
@@ -120,15 +122,23 @@ static PGconn *open_connection(const struct db *db)
 	return PQconnectdbParams(keys, values, 1);
 }
 
-static bool listen_again(struct db *db, struct arena *a, struct err *e)
+static bool listen_to(struct db *db, struct arena *a, const char *channel, struct err *e)
 {
-	char *quoted = PQescapeIdentifier(db->conn, db->channel, strlen(db->channel));
+	char *quoted = PQescapeIdentifier(db->conn, channel, strlen(channel));
 	char *text = arena_printf(a, "listen %s", quoted ? quoted : "\"\"");
 	PGresult *res;
 
 	PQfreemem(quoted);
 	res = own(a, PQexec(db->conn, text));
 	return succeeded(res) || db_fail(a, db->conn, res, e);
+}
+
+static bool listen_again(struct db *db, struct arena *a, struct err *e)
+{
+	for (int i = 0; i < CHANNELS_MAX && db->channel[i][0]; i++)
+		if (!listen_to(db, a, db->channel[i], e))
+			return false;
+	return true;
 }
 
 static bool connect_now(struct db *db, struct arena *a, struct err *e)
@@ -149,11 +159,12 @@ static bool connect_now(struct db *db, struct arena *a, struct err *e)
 		return unavailable(db, a, PQerrorMessage(db->conn), e);
 	if (!succeeded(own(a, PQexec(db->conn, Q_session_setup.text))))
 		return unavailable(db, a, PQerrorMessage(db->conn), e);
-	if (db->channel[0] && !listen_again(db, a, e)) {
+	if (!listen_again(db, a, e)) {
 		db_close(db);
 		return false;
 	}
 	db->delay_ms = 0;
+	db->connects++;
 	return true;
 }
 
@@ -332,10 +343,14 @@ bool db_bool(const struct db_rows *r, int row, const char *column)
 bool db_listen(struct db *db, const char *channel, struct err *e)
 {
 	struct arena scratch;
+	int i = 0;
 	bool ok;
 
+	while (i < CHANNELS_MAX - 1 && db->channel[i][0] &&
+	       !streq(db->channel[i], channel))
+		i++;
 	arena_init(&scratch, 0);
-	str_copy(db->channel, sizeof(db->channel), channel);
+	str_copy(db->channel[i], sizeof(db->channel[i]), channel);
 	notice_end(db);
 	/* A new connection listens by itself. */
 	if (db->conn && PQstatus(db->conn) == CONNECTION_OK)
@@ -349,6 +364,11 @@ bool db_listen(struct db *db, const char *channel, struct err *e)
 int db_fd(struct db *db)
 {
 	return db->conn && PQstatus(db->conn) == CONNECTION_OK ? PQsocket(db->conn) : -1;
+}
+
+int64_t db_connects(const struct db *db)
+{
+	return db->connects;
 }
 
 const char *db_take_notify(struct db *db, struct arena *a)

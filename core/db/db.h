@@ -64,7 +64,7 @@ size_t db_text_len(const struct db_rows *r, int row, const char *column);
 int64_t db_int(const struct db_rows *r, int row, const char *column);
 bool db_bool(const struct db_rows *r, int row, const char *column);
 
-/* LISTEN on the journal's channel. */
+/* LISTEN on a channel, also after every reconnect; up to two of them. */
 bool db_listen(struct db *db, const char *channel, struct err *e)
 	__attribute__((warn_unused_result));
 /*
@@ -75,6 +75,9 @@ const char *db_wait_notify(struct db *db, struct arena *a, int64_t timeout_ms,
 			   int wake_fd);
 /* For event loops: the socket, or -1; then db_take_notify() until NULL. */
 int db_fd(struct db *db);
+/* How many connections there have been: another one means another socket, and
+ * that notifications may have been missed. */
+int64_t db_connects(const struct db *db);
 const char *db_take_notify(struct db *db, struct arena *a);
 
 /* Applies what is missing of sql/migrations, under an advisory lock. Refuses

@@ -1,7 +1,8 @@
 /*
  * instantstart-live - holds what waits, so that no worker does.
  *
- *   instantstart-live            serve on RUN_DIR/live.sock, until SIGTERM
+ *   instantstart-live            serve on RUN_DIR/live.sock (waiting requests) and
+ *                                RUN_DIR/live-ws.sock (WebSockets), until SIGTERM
  *   instantstart-live --help
  */
 #include <errno.h>
@@ -17,12 +18,14 @@
 #include "core/base/config.h"
 #include "core/base/log.h"
 #include "core/base/prefork.h"
-#include "core/live/park.h"
+#include "core/live/serve.h"
+
+enum { FILES_MAX = 16384 };
 
 struct program {
 	struct config cfg;
 	struct log log;
-	int listener;
+	int listener, ws_listener;
 	int lock_fd;
 };
 
@@ -32,7 +35,7 @@ static int fail(const struct err *e)
 	return 1;
 }
 
-static bool listen_at(const struct config *cfg, int *ret, struct err *e)
+static bool listen_at(const struct config *cfg, const char *name, int *ret, struct err *e)
 {
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
 	const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -40,7 +43,7 @@ static bool listen_at(const struct config *cfg, int *ret, struct err *e)
 	mode_t before;
 	bool ok;
 
-	if (snprintf(at.sun_path, sizeof(at.sun_path), "%s/live.sock", cfg->run_dir) >=
+	if (snprintf(at.sun_path, sizeof(at.sun_path), "%s/%s", cfg->run_dir, name) >=
 	    (int)sizeof(at.sun_path))
 		return err_set(e, ERR_CONFIG, "%s is too long for a socket's path",
 			       cfg->run_dir);
@@ -66,36 +69,28 @@ static int work(void *ctx, int slot, int stop_fd)
 {
 	struct program *g = ctx;
 	struct rlimit files;
-	struct arena process;
 	struct err e = {0};
-	struct park *p;
 
 	(void)slot;
 	close(g->lock_fd);
-	/* One descriptor for each that waits. */
+	/* One descriptor for each that waits or watches; libwebsockets keeps a
+	 * table of as many as there may be. */
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-		files.rlim_cur = files.rlim_max;
+		files.rlim_cur = files.rlim_max < FILES_MAX ? files.rlim_max : FILES_MAX;
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
-	arena_init(&process, 0);
-	p = park_open(&process, g->listener,
-		      db_new(&process, g->cfg.database_url, "instantstart-live",
-			     clock_system(), rng_system()),
-		      clock_system(), &e);
-	if (!p) {
-		log_err(&g->log, "park", &e);
+	if (!serve(&g->cfg, &g->log, g->listener, g->ws_listener, stop_fd, &e)) {
+		log_err(&g->log, "serve", &e);
 		return 1;
 	}
-	log_info(&g->log, "serving", LOG_N("max", PARK_MAX));
-	park_run(p, stop_fd);
-	arena_free(&process);
 	return 0;
 }
 
 static int help(void)
 {
 	printf("instantstart-live [--help]\n\nHolds waiting requests for nginx on live.sock "
-	       "in INSTANTSTART_RUN_DIR.\nSettings: see instantstart-fcgi --help.\n");
+	       "and WebSockets on live-ws.sock\nin INSTANTSTART_RUN_DIR. Settings: see "
+	       "instantstart-fcgi --help.\n");
 	return 0;
 }
 
@@ -104,7 +99,7 @@ int main(int argc, char **argv)
 	static struct program g;
 	struct prefork master = {.program = "instantstart-live",
 				 .workers = 1,
-				 .drain_s = 5,
+				 .drain_s = 8,
 				 .work = work,
 				 .ctx = &g,
 				 .log = &g.log};
@@ -122,7 +117,9 @@ int main(int argc, char **argv)
 			     .program = "instantstart-live"};
 	if (!prefork_lock(arena_printf(&a, "%s/live.pid", g.cfg.run_dir), &g.lock_fd,
 			  &e) ||
-	    !listen_at(&g.cfg, &g.listener, &e) || !prefork_run(&master, &e))
+	    !listen_at(&g.cfg, "live.sock", &g.listener, &e) ||
+	    !listen_at(&g.cfg, "live-ws.sock", &g.ws_listener, &e) ||
+	    !prefork_run(&master, &e))
 		return fail(&e);
 	arena_free(&a);
 	return 0;

@@ -1,7 +1,6 @@
 #include "core/live/park.h"
 
 #include <microhttpd.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,6 +24,9 @@ struct park {
 	struct db *db;
 	struct clock *clock;
 	struct arena scratch;
+	struct loop *loop;
+	struct loop_watch http_ready;
+	struct loop_timer tick; /* the nearest of all that is to come */
 	int64_t recheck_at_ms;
 	int n; /* slots in use are all below this */
 	struct waiter w[PARK_MAX];
@@ -178,13 +180,73 @@ static struct MHD_Response *response(const char *redirect)
 	return r;
 }
 
-struct park *park_open(struct arena *a, int listen_fd, struct db *db, struct clock *clock,
-		       struct err *e)
+/* --- the loop ---------------------------------------------------------------- */
+
+/* To the nearest of: a time limit, the next look at all, what HTTP wants. */
+static int64_t patience(struct park *p)
+{
+	int64_t next = p->recheck_at_ms;
+	MHD_UNSIGNED_LONG_LONG http;
+
+	for (int i = 0; i < p->n; i++)
+		if (p->w[i].suspended && p->w[i].until_ms < next)
+			next = p->w[i].until_ms;
+	next -= now(p);
+	if (MHD_get_timeout(p->http, &http) == MHD_YES && (int64_t)http < next)
+		next = (int64_t)http;
+	return next < 0 ? 0 : next;
+}
+
+static void on_http(void *ctx)
+{
+	/* MHD is run at the end of every turn. */
+	(void)ctx;
+}
+
+static void on_tick(void *ctx)
+{
+	wake_late(ctx);
+}
+
+static void end_turn(void *ctx)
+{
+	struct park *p = ctx;
+
+	MHD_run(p->http);
+	while (p->n > 0 && !p->w[p->n - 1].conn)
+		p->n--;
+	arena_reset(&p->scratch);
+	loop_after(p->loop, &p->tick, patience(p));
+}
+
+void park_note(struct park *p, const char *op)
+{
+	look(p, op);
+}
+
+void park_recheck(struct park *p)
+{
+	p->recheck_at_ms = now(p);
+}
+
+void park_send_back(struct park *p)
+{
+	for (int i = 0; i < p->n; i++)
+		wake(&p->w[i]);
+	/* Resumed ones are answered by the next runs. */
+	for (int i = 0; i < 10; i++)
+		MHD_run(p->http);
+}
+
+struct park *park_open(struct arena *a, struct loop *loop, int listen_fd, struct db *db,
+		       struct clock *clock, struct err *e)
 {
 	struct park *p = arena_new(a, struct park);
+	const union MHD_DaemonInfo *info;
 
 	p->db = db;
 	p->clock = clock;
+	p->loop = loop;
 	arena_init(&p->scratch, 0);
 	p->go_back = response("@final");
 	p->refused = response(NULL);
@@ -198,68 +260,12 @@ struct park *park_open(struct arena *a, int listen_fd, struct db *db, struct clo
 		return NULL;
 	}
 	arena_defer(a, close_park, p);
+	info = MHD_get_daemon_info(p->http, MHD_DAEMON_INFO_EPOLL_FD);
+	p->http_ready = (struct loop_watch){on_http, p, info->epoll_fd};
+	p->tick = (struct loop_timer){.fn = on_tick, .ctx = p};
+	if (!loop_add(loop, &p->http_ready, e))
+		return NULL;
+	loop_at_end(loop, end_turn, p);
+	loop_after(loop, &p->tick, 0);
 	return p;
-}
-
-/* --- the loop ---------------------------------------------------------------- */
-
-/* To the nearest of: a time limit, the next look at all, what HTTP wants. */
-static int patience(struct park *p)
-{
-	int64_t next = p->recheck_at_ms;
-	MHD_UNSIGNED_LONG_LONG http;
-
-	for (int i = 0; i < p->n; i++)
-		if (p->w[i].suspended && p->w[i].until_ms < next)
-			next = p->w[i].until_ms;
-	next -= now(p);
-	if (MHD_get_timeout(p->http, &http) == MHD_YES && (int64_t)http < next)
-		next = (int64_t)http;
-	return next < 0 ? 0 : (int)next;
-}
-
-static void take_notes(struct park *p)
-{
-	const char *op;
-
-	while ((op = db_take_notify(p->db, &p->scratch)))
-		look(p, op);
-}
-
-static void send_back_all(struct park *p)
-{
-	for (int i = 0; i < p->n; i++)
-		wake(&p->w[i]);
-	/* Resumed ones are answered by the next runs. */
-	for (int i = 0; i < 10; i++)
-		MHD_run(p->http);
-}
-
-void park_run(struct park *p, int stop_fd)
-{
-	const union MHD_DaemonInfo *info =
-		MHD_get_daemon_info(p->http, MHD_DAEMON_INFO_EPOLL_FD);
-	struct err e = {0};
-
-	for (;;) {
-		struct pollfd fds[3] = {{.fd = stop_fd, .events = POLLIN},
-					{.fd = info->epoll_fd, .events = POLLIN},
-					{.events = POLLIN}};
-
-		/* A query would reconnect as well, but only when there is one. */
-		if (db_fd(p->db) < 0 && db_listen(p->db, "instantstart", &e))
-			p->recheck_at_ms = now(p);
-		fds[2].fd = db_fd(p->db);
-		poll(fds, 3, patience(p));
-		if (fds[0].revents)
-			break;
-		if (fds[2].fd >= 0)
-			take_notes(p);
-		wake_late(p);
-		MHD_run(p->http);
-		while (p->n > 0 && !p->w[p->n - 1].conn)
-			p->n--;
-		arena_reset(&p->scratch);
-	}
-	send_back_all(p);
 }

@@ -20,6 +20,7 @@
 #include "core/base/clock.h"
 #include "core/base/err.h"
 #include "core/db/db.h"
+#include "core/live/loop.h"
 
 enum {
 	PARK_MAX = 4096, /* one more is answered at once */
@@ -29,11 +30,16 @@ enum {
 
 struct park;
 
-/* Serves HTTP on listen_fd. The arena is the process's. */
-struct park *park_open(struct arena *a, int listen_fd, struct db *db, struct clock *clock,
-		       struct err *e) __attribute__((warn_unused_result));
-/* Until stop_fd is readable; then everyone waiting is sent for the answer. */
-void park_run(struct park *p, int stop_fd);
+/* Serves HTTP on listen_fd. The arena is the process's; db listens already. */
+struct park *park_open(struct arena *a, struct loop *loop, int listen_fd, struct db *db,
+		       struct clock *clock, struct err *e)
+	__attribute__((warn_unused_result));
+/* That operation has changed, perhaps. */
+void park_note(struct park *p, const char *op);
+/* Notifications may have been missed. */
+void park_recheck(struct park *p);
+/* The end: everyone waiting is sent for the answer. */
+void park_send_back(struct park *p);
 
 /* "op_… version seconds", as the FastCGI program writes it into X-Park. */
 bool park_parse(const char *text, char *op, size_t op_size, int64_t *ret_version,

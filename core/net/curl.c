@@ -19,6 +19,7 @@
 #include "core/base/buf.h"
 #include "core/base/limits.h"
 #include "core/base/str.h"
+#include "core/net/curl_options.h"
 #include "core/net/transport.h"
 
 enum {
@@ -110,50 +111,6 @@ static size_t on_body(char *p, size_t one, size_t n, void *ctx)
 	return x->body.overflow ? 0 : n;
 }
 
-static void free_slist(void *list)
-{
-	curl_slist_free_all(list);
-}
-
-static struct curl_slist *add_line(struct curl_slist *list, const char *line)
-{
-	struct curl_slist *grown = curl_slist_append(list, line);
-
-	if (!grown)
-		abort(); /* out of memory, as in the arena */
-	return grown;
-}
-
-static bool is_clean(const char *z)
-{
-	return strpbrk(z, "\r\n") == NULL;
-}
-
-/* NULL: a header would break the request apart. */
-static struct curl_slist *header_lines(const struct http_request *req, struct arena *a)
-{
-	const char *authorization = secret_reveal(req->authorization);
-	struct curl_slist *list = add_line(NULL, "Expect:");
-	bool has_type = false, clean = !authorization || is_clean(authorization);
-
-	for (size_t i = 0; i < req->n_headers; i++) {
-		const struct http_header *h = &req->header[i];
-
-		clean = clean && is_clean(h->name) && is_clean(h->value);
-		has_type = has_type || strcasecmp(h->name, "content-type") == 0;
-		/* "Name;" is how libcurl is told to send an empty value. */
-		list = add_line(list, arena_printf(a, *h->value ? "%s: %s" : "%s;",
-						   h->name, h->value));
-	}
-	if (!has_type)
-		list = add_line(list, "Content-Type:"); /* none, not libcurl's guess */
-	if (authorization)
-		list = add_line(list,
-				arena_printf(a, "Authorization: %s", authorization));
-	arena_defer(a, free_slist, list);
-	return clean ? list : NULL;
-}
-
 static void set_body(CURL *easy, const struct http_request *req)
 {
 	bool takes_body = streq(req->method, "POST") || streq(req->method, "PUT") ||
@@ -170,20 +127,6 @@ static void set_body(CURL *easy, const struct http_request *req)
 		curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, req->method);
 }
 
-static void set_authorities(struct net_curl *nc, const struct http_request *req)
-{
-	const char *pem = req->ca_pem ? req->ca_pem : nc->ca_pem;
-	struct curl_blob blob = {.flags = CURL_BLOB_NOCOPY};
-
-	if (!pem)
-		return;
-	blob.len = strlen(pem);
-	memcpy(&blob.data, &pem, sizeof(pem)); /* libcurl takes void * and only reads */
-	curl_easy_setopt(nc->easy, CURLOPT_CAINFO_BLOB, &blob);
-	if (req->ca_pem) /* or the system's folder would be trusted as well */
-		curl_easy_setopt(nc->easy, CURLOPT_CAPATH, NULL);
-}
-
 static void set_options(struct net_curl *nc, struct exchange *x,
 			struct curl_slist *headers)
 {
@@ -194,26 +137,21 @@ static void set_options(struct net_curl *nc, struct exchange *x,
 
 	curl_easy_reset(easy); /* keeps the connections */
 	curl_easy_setopt(easy, CURLOPT_URL, req->url);
-	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-	curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
-	curl_easy_setopt(easy, CURLOPT_USERAGENT, "instantstart/" INSTANTSTART_VERSION);
-	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+	curl_common(easy);
 	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)req->timeout_ms);
 	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, connect_ms);
 	curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, (long)CONNECTION_MAX_IDLE_S);
-	curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
 	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
 	curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, before_sending);
 	curl_easy_setopt(easy, CURLOPT_PREREQDATA, x);
 	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
 	curl_easy_setopt(easy, CURLOPT_HEADERDATA, x);
-	curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
 	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, x);
 	if (req->no_proxy)
 		curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
 	set_body(easy, req);
-	set_authorities(nc, req);
+	curl_trust(easy, req, nc->ca_pem);
 }
 
 static bool failed(struct exchange *x, CURLcode code, struct err *e)
@@ -239,7 +177,7 @@ static bool curl_send(struct transport *t, struct arena *a,
 {
 	struct net_curl *nc = (struct net_curl *)t;
 	struct exchange x = {.req = req, .ans = ret, .arena = a, .easy = nc->easy};
-	struct curl_slist *headers = header_lines(req, a);
+	struct curl_slist *headers = curl_headers(req, a);
 	long status = 0;
 	CURLcode code;
 

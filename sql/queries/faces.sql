@@ -8,3 +8,11 @@ where state = 'live' and due_at <= j_now()
 -- $1: ids with commas between them; those that exist.
 -- name: operation_versions
 select id, version from operation where id = any(string_to_array($1, ','))
+
+-- What the live channel says of operations: the rest of a frame behind its number.
+-- $1: ids, comma separated.
+-- name: operation_news
+select id, version, substr(json_build_object('t', 'operation', 'id', o.id, 'version', o.version,
+	'kind', o.kind, 'state', o.state, 'status', op_status(o), 'cluster', o.cluster,
+	'parent', o.parent_id)::text, 2) as rest
+from operation o where id = any(string_to_array($1, ',')) order by updated_at

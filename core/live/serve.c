@@ -1,0 +1,135 @@
+#include "core/live/serve.h"
+
+#include "core/live/notes.h"
+#include "core/live/park.h"
+#include "core/live/socket.h"
+#include "core/op/world.h"
+
+enum { DRAIN_MS = 3000, IDLE_MS = 1000 };
+
+struct server {
+	struct loop *loop;
+	struct loop_watch stop, net_ready;
+	struct loop_timer net_due, idle;
+	bool stopping;
+	struct net_multi *net;
+	struct world world; /* credentials and tokens */
+	struct upstreams up;
+	struct viewers viewers;
+	struct park *park;
+	struct socket_server *socket;
+};
+
+static void on_stop(void *ctx)
+{
+	struct server *s = ctx;
+
+	s->stopping = true;
+	loop_remove(s->loop, &s->stop);
+}
+
+static void on_net(void *ctx)
+{
+	struct server *s = ctx;
+
+	net_multi_run(s->net);
+}
+
+static void end_turn(void *ctx)
+{
+	struct server *s = ctx;
+	const int64_t wait_ms = net_multi_wait_ms(s->net);
+
+	if (wait_ms >= 0)
+		loop_after(s->loop, &s->net_due, wait_ms);
+	else
+		loop_stop_timer(s->loop, &s->net_due);
+}
+
+/* Nobody's timer may be due for long, but a stop is seen. */
+static void on_idle(void *ctx)
+{
+	struct server *s = ctx;
+
+	loop_after(s->loop, &s->idle, IDLE_MS);
+}
+
+static bool prepare(struct server *s, struct arena *a, const struct config *cfg,
+		    const struct log *log, int stop_fd, struct err *e)
+{
+	struct clock *clock = clock_system();
+	struct db *db =
+		db_new(a, cfg->database_url, "instantstart-live", clock, rng_system());
+
+	s->loop = loop_new(a, clock, e);
+	s->net = s->loop ? net_multi_new(a, clock, e) : NULL;
+	if (!s->net ||
+	    !world_init(&s->world, a, cfg, db, clock, rng_system(), log, NULL, "live", e))
+		return false;
+	s->up = (struct upstreams){.loop = s->loop,
+				   .net = s->net,
+				   .kube = &s->world.kube,
+				   .db = db,
+				   .rng = rng_system()};
+	s->stop = (struct loop_watch){on_stop, s, stop_fd};
+	s->net_ready = (struct loop_watch){on_net, s, net_multi_fd(s->net)};
+	s->net_due = (struct loop_timer){.fn = on_net, .ctx = s};
+	s->idle = (struct loop_timer){.fn = on_idle, .ctx = s};
+	return loop_add(s->loop, &s->stop, e) && loop_add(s->loop, &s->net_ready, e);
+}
+
+static bool open_all(struct server *s, struct arena *a, const struct config *cfg,
+		     int park_fd, int ws_fd, struct err *e)
+{
+	struct notes *notes = notes_open(a, s->loop, s->up.db);
+
+	s->viewers.streams = streams_new(a, &s->up);
+	s->viewers.events = events_new(a, s->up.db, clock_system(), rng_system());
+	s->viewers.db = s->up.db;
+	s->viewers.loop = s->loop;
+	s->viewers.per_user = cfg->live_per_user;
+	s->park = park_open(a, s->loop, park_fd, s->up.db, clock_system(), e);
+	if (!s->park)
+		return false;
+	notes_tell(notes, s->park, s->viewers.events);
+	s->socket = socket_open(a, s->loop, &s->viewers, ws_fd, e);
+	if (!s->socket)
+		return false;
+	loop_at_end(s->loop, end_turn, s);
+	viewers_start(&s->viewers);
+	on_idle(s);
+	return true;
+}
+
+static void drain(struct server *s)
+{
+	const int64_t until = loop_now(s->loop) + DRAIN_MS;
+
+	park_send_back(s->park);
+	viewers_drain(&s->viewers);
+	loop_after(s->loop, &s->idle, DRAIN_MS);
+	while (s->viewers.n > 0 && loop_now(s->loop) < until)
+		socket_run_once(s->socket);
+	streams_stop(s->viewers.streams);
+}
+
+bool serve(const struct config *cfg, const struct log *log, int park_fd, int ws_fd,
+	   int stop_fd, struct err *e)
+{
+	struct arena process;
+	struct server *s;
+	bool ok;
+
+	arena_init(&process, 0);
+	s = arena_new(&process, struct server);
+	ok = prepare(s, &process, cfg, log, stop_fd, e) &&
+	     open_all(s, &process, cfg, park_fd, ws_fd, e);
+	if (ok) {
+		log_info(log, "serving", LOG_N("max", PARK_MAX));
+		while (!s->stopping)
+			socket_run_once(s->socket);
+		drain(s);
+	}
+	arena_free(&process);
+	return ok;
+}
