@@ -318,6 +318,39 @@ Test(domain_cases, an_instance_type_is_asked_what_it_can_do)
 	SCENES_HOLD(rows);
 }
 
+#define VERSION .kind = "create_eks_control_plane", .step = "check_version", .input
+#define VERSIONS                                                                         \
+	"{'eks:DescribeClusterVersions':{'clusterVersions':[{'clusterVersion':'1.34'},"  \
+	"{'clusterVersion':'1.33'}]}}"
+
+Test(domain_cases, a_version_that_eks_has_not_is_refused_before_the_stack)
+{
+	static const struct scene rows[] = {
+		{.id = "CC-13 aged out",
+		 VERSION = "{'kubernetes_version':'1.30'}",
+		 .answers = VERSIONS,
+		 .says = {"fail invalid-input never", "/kubernetes_version",
+			  "one of 1.34, 1.33"}},
+		{.id = "CC-13 accepted",
+		 VERSION = "{'kubernetes_version':'1.33'}",
+		 .answers = VERSIONS,
+		 .says = {"advance", "!warning"}},
+		{.id = "CC-13 newer than HyperPod is known to take",
+		 VERSION = "{'kubernetes_version':'1.34'}",
+		 .answers = VERSIONS,
+		 .says = {"advance",
+			  "warning: HyperPod is known to take Kubernetes up to "
+			  "1.33"}},
+		{.id = "CC-13 the list may not be read",
+		 VERSION = "{'kubernetes_version':'1.33'}",
+		 .answers =
+			 "{'eks:DescribeClusterVersions':{'!':'AccessDeniedException'}}",
+		 .says = {"advance", "!warning"}},
+	};
+
+	SCENES_HOLD(rows);
+}
+
 #define SCRIPT                                                                           \
 	"{'lifecycle_s3_uri':'s3://sagemaker-mine/scripts','lifecycle_on_create':'on.sh'}"
 

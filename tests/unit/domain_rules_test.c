@@ -63,9 +63,12 @@ Test(domain_rules, members_are_judged_together_and_all_at_once)
 		 "/subnet_ids", 3},
 	};
 
+	const struct config cfg = {.kubernetes_oldest = "1.30",
+				   .kubernetes_newest = "1.33"};
+
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct err e = {0};
-		bool ok = cluster_check(tree(rows[i].input), &arena, &e);
+		bool ok = cluster_check(tree(rows[i].input), &cfg, &arena, &e);
 
 		cr_assert_eq(ok, rows[i].field == NULL, "%s", rows[i].input);
 		cr_assert_eq(e.n_violations, rows[i].n, "%s", rows[i].input);

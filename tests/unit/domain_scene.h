@@ -213,6 +213,7 @@ static inline const char *scene_play(struct arena *a, const struct scene *s)
 		a, "[{'component':'hyperpod','chart':'/c/hyperpod','version':'1.0.0'},"
 		   "{'component':'load_balancers','chart':'/c/lb','version':'1.0.0'}]");
 	cfg.poll_scale_percent = 100;
+	cfg.kubernetes_newest = "1.33";
 	cr_assert(kind, "no kind %s", s->kind);
 	c.step = kind_step(kind, s->step);
 	cr_assert(c.step, "no step %s", s->step);

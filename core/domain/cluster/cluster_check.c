@@ -6,16 +6,10 @@
 #include "core/base/limits.h"
 #include "core/json/tree.h"
 
-/*
- * HyperPod's range of Kubernetes versions, checked 2026-11. AWS moves the top
- * often and removes the bottom rarely: above is accepted, below never works.
- * https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-eks-prerequisites.html
- */
-static const int KUBERNETES_OLDEST_MINOR = 30;
-static const char KUBERNETES_CHECKED[] = "1.30 or newer (checked 2026-11)";
-
 struct check {
 	const json_t *in;
+	const struct config *cfg;
+	struct arena *arena;
 	struct violation *v;
 	size_t n;
 };
@@ -84,15 +78,31 @@ static void check_health(struct check *k)
 	}
 }
 
+int kubernetes_minor(const char *version)
+{
+	int64_t minor;
+
+	return version && str_starts(version, "1.") &&
+			       str_to_i64(str_of(version + 2), &minor) && minor < 1000
+		       ? (int)minor
+		       : -1;
+}
+
+/*
+ * HyperPod's range is not EKS's, and both move: it is data of the installation
+ * (case CC-13). AWS removes the bottom rarely: below it never works.
+ * https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-eks-prerequisites.html
+ */
 static void check_version(struct check *k)
 {
 	const char *version = get(k, "kubernetes_version");
-	int64_t minor;
+	const char *oldest = k->cfg->kubernetes_oldest;
 
-	if (version && strlen(version) > 2 && str_to_i64(str_of(version + 2), &minor) &&
-	    minor < KUBERNETES_OLDEST_MINOR)
+	if (version && kubernetes_minor(version) < kubernetes_minor(oldest))
 		refuse(k, "kubernetes_version", "HyperPod takes no version this old",
-		       version, KUBERNETES_CHECKED);
+		       version,
+		       arena_printf(k->arena, "%s to %s, or newer at your own risk",
+				    oldest, k->cfg->kubernetes_newest));
 }
 
 static void check_scripts(struct check *k)
@@ -102,9 +112,12 @@ static void check_scripts(struct check *k)
 		       "s3://sagemaker-…/folder");
 }
 
-bool cluster_check(const json_t *input, struct arena *a, struct err *e)
+bool cluster_check(const json_t *input, const struct config *cfg, struct arena *a,
+		   struct err *e)
 {
 	struct check k = {.in = input,
+			  .cfg = cfg,
+			  .arena = a,
 			  .v = arena_array(a, struct violation, LIMIT_VIOLATIONS)};
 
 	check_network(&k);

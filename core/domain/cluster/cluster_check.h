@@ -10,10 +10,14 @@
 #include <jansson.h>
 
 #include "core/base/arena.h"
+#include "core/base/config.h"
 #include "core/base/err.h"
 
 /* Members of the decoded input that are not there are not judged. */
-bool cluster_check(const json_t *input, struct arena *a, struct err *e)
-	__attribute__((warn_unused_result));
+bool cluster_check(const json_t *input, const struct config *cfg, struct arena *a,
+		   struct err *e) __attribute__((warn_unused_result));
+
+/* 33 of "1.33"; -1 when it is no such version. */
+int kubernetes_minor(const char *version);
 
 #endif

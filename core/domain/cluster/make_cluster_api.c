@@ -34,7 +34,7 @@ static bool check_taken(struct call *c, const char *name, struct err *e)
 static bool submit_make(struct call *c, const struct kind *k, const char *name,
 			json_t *input, struct reply *ret, struct err *e)
 {
-	if (!cluster_check(input, c->arena, e) || !check_taken(c, name, e))
+	if (!cluster_check(input, c->cfg, c->arena, e) || !check_taken(c, name, e))
 		return false;
 	json_object_del(input, "name");
 	json_put_str(input, "selected_by", c->who->id);

@@ -32,7 +32,7 @@ static bool run_create_hyperpod(struct call *c, const void *in, struct reply *re
 	if (!cluster_mean(c, q->cluster, &k, e))
 		return false;
 	input = cluster_input(c, &k, in);
-	return cluster_check(input, c->arena, e) &&
+	return cluster_check(input, c->cfg, c->arena, e) &&
 	       call_submit(c, &kind_create_hyperpod_cluster, k.name, input, ret, e);
 }
 
