@@ -338,6 +338,19 @@ static void run_scenario(struct harness *h, const struct scenario *s,
 	       (long long)(time(NULL) - start));
 }
 
+/* One line of words and numbers: tests/faults/run adds those of its shards up. */
+static void print_total(const struct harness *h, const struct options *o,
+			const struct tally *t, long long seconds)
+{
+	const int done = t->points + t->faults + t->cancels;
+
+	printf("faults: %s world: %d of %d points and faults, seed %lld : %d crashes and "
+	       "stalls, %d faults of mutations, %d cancels, and %d random runs; %d failed; "
+	       "%lld s of work\n",
+	       h->world->name, done, done + t->skipped, (long long)o->seed, t->points,
+	       t->faults, t->cancels, t->random, t->failed, seconds);
+}
+
 int main(int argc, char **argv)
 {
 	static struct harness h;
@@ -360,10 +373,7 @@ int main(int argc, char **argv)
 	for (const struct scenario *s = o.world->scenarios; s->kind; s++)
 		if (!o.kind || streq(o.kind, s->name))
 			run_scenario(&h, s, &ref, &o, &pick.rng, &t);
-	printf("faults: %s world: %d crash and stall points, %d faults of mutations, %d cancels, "
-	       "%d random runs; %d not in the sample; %d failed; %lld s\n",
-	       h.world->name, t.points, t.faults, t.cancels, t.random, t.skipped,
-	       t.failed, (long long)(time(NULL) - start));
+	print_total(&h, &o, &t, (long long)(time(NULL) - start));
 	harness_free(&h);
 	return t.failed ? 1 : 0;
 }

@@ -13,6 +13,7 @@ enum {
 	LEASE_MS = 10 * 1000,
 	CALL_MS = 2 * 1000,
 	ROUNDS_MAX = 3000,
+	RECONNECT_EVERY = 10,
 };
 static const int64_t start_ms = 1767225600000;
 
@@ -93,15 +94,21 @@ static void connect_instance(struct instance *i)
 	i->synced_ms = 0;
 }
 
-/* The process is gone: its connection and its memory with it. */
+/*
+ * The process is gone, and its memory with it. Between two statements a session
+ * holds nothing, and a new one costs more than a whole run: only every so often
+ * the connection really ends.
+ */
 static void kill_instance(struct instance *i)
 {
 	struct harness *h = i->h;
 
-	db_close(i->db);
 	arena_reset(&i->arena);
-	arena_free(&i->db_arena);
-	connect_instance(i);
+	if (++h->n_killed % RECONNECT_EVERY == 0) {
+		db_close(i->db);
+		arena_free(&i->db_arena);
+		connect_instance(i);
+	}
 	h->world->forget(i);
 }
 

@@ -119,6 +119,8 @@ struct harness {
 	struct clock_manual clock;
 	struct rng_seeded rng;
 	int n_stages; /* saved so far */
+	int n_restored;
+	int n_killed;
 	struct config cfg;
 	struct where where;
 	struct db *admin;

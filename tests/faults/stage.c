@@ -7,33 +7,37 @@
 #define TABLES                                                                           \
 	"'operation', 'effect', 'event', 'lock', 'idempotency', 'resource', 'catalog', 'cluster', 'selection'"
 
+/*
+ * The functions are written out table by table, so that their plans are kept. Rows
+ * are deleted: to truncate would throw away every session's plans. Only now and
+ * then, for what deletes leave behind.
+ */
 static const char *const procedures[] = {
-	"do $$ declare t text; begin "
+	"do $do$ declare t text; v_save text := ''; v_back text := ''; v_drop text := ''; begin "
 	"foreach t in array array[" TABLES "] loop "
 	"execute format('drop table if exists saved_%s', t); "
 	"execute format('create unlogged table saved_%s (stage int, r %I)', t, t); "
-	"execute format('create index on saved_%s (stage)', t); end loop; end $$",
-
-	"create or replace function stage_save(p_stage text) returns void language plpgsql as $$ "
-	"declare t text; begin foreach t in array array[" TABLES "] loop "
-	"execute format('insert into saved_%s select %s, r from %I r', t, p_stage, t); "
-	"end loop; end $$",
-
-	"create or replace function stage_restore(p_stage text) returns void language plpgsql as $$ "
-	"declare t text; begin "
-	"perform set_config('session_replication_role', 'replica', true); "
-	"truncate operation, effect, event, lock, idempotency, resource, catalog, cluster, "
-	"selection; "
-	"foreach t in array array[" TABLES "] loop "
-	"execute format('insert into %I select (r).* from saved_%s where stage = %s', t, t, "
-	"p_stage); end loop; end $$",
-
-	"create or replace function stages_drop(p_first text) returns void language plpgsql as $$ "
-	"declare t text; begin foreach t in array array[" TABLES "] loop "
-	"execute format('delete from saved_%s where stage >= %s', t, p_first); "
-	"end loop; end $$",
+	"execute format('create index on saved_%s (stage)', t); "
+	"v_save := v_save || format('insert into saved_%s select p_stage::int, r from %I r; ', "
+	"t, t); "
+	"v_back := v_back || format('delete from %I; insert into %I select (r).* from saved_%s "
+	"where stage = p_stage::int; ', t, t, t); "
+	"v_drop := v_drop || format('delete from saved_%s where stage >= p_stage::int; ', t); "
+	"end loop; "
+	"execute format('create or replace function stage_save(p_stage text) returns void "
+	"language plpgsql as $$ begin %s end $$', v_save); "
+	"execute format('create or replace function stage_restore(p_stage text) returns void "
+	"language plpgsql as $$ begin "
+	"perform set_config(''session_replication_role'', ''replica'', true); %s end $$', "
+	"v_back); "
+	"execute format('create or replace function stages_drop(p_stage text) returns void "
+	"language plpgsql as $$ begin %s end $$', v_drop); end $do$",
 };
 
+enum { SWEEP_EVERY = 100 };
+static const char sweep_text[] =
+	"truncate operation, effect, event, lock, idempotency, resource, catalog, cluster, "
+	"selection";
 static const char restore_text[] = "select stage_restore($1)";
 
 void stages_init(struct harness *h)
@@ -83,6 +87,8 @@ void stage_restore(struct harness *h, const struct stage *s)
 	h->retries = s->retries;
 	str_copy(h->target, sizeof(h->target), s->target);
 	str_copy(h->op, sizeof(h->op), s->op);
+	if (++h->n_restored % SWEEP_EVERY == 0)
+		(void)harness_query(h, sweep_text, NULL);
 	(void)harness_query(h, restore_text, text_of(h, s->number));
 	h->world->restore(h, s);
 	for (int i = 0; i < INSTANCES; i++)
