@@ -6,6 +6,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "core/base/limits.h"
+
 struct fcgi {
 	struct conn conn; /* first: param() and the others get back to us */
 	FCGX_Request req;
@@ -69,10 +71,29 @@ struct conn *fcgi_conn(struct fcgi *f)
 	return &f->conn;
 }
 
+/*
+ * Reads what nobody wanted of the body. libfcgi does not: the rest would stand
+ * at the head of a kept connection and be read as records, and whoever has
+ * written the body would write the next request, with parameters of his choice.
+ */
+static void finish_body(struct fcgi *f)
+{
+	char rest[16384];
+	size_t n = 0, got;
+
+	while ((got = read_body(&f->conn, rest, sizeof(rest))) > 0 &&
+	       n <= LIMIT_REQUEST_BODY)
+		n += got;
+	/* nginx sends no longer one; whoever does, does not get another try. */
+	if (got > 0)
+		f->req.keepConnection = 0;
+}
+
 bool fcgi_end(struct fcgi *f)
 {
 	bool kept;
 
+	finish_body(f);
 	FCGX_Finish_r(&f->req);
 	kept = f->req.ipcFd >= 0;
 	f->req.ipcFd = -1;
