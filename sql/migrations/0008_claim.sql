@@ -125,7 +125,7 @@ begin
 	token := e.token;
 	epoch := e.epoch;
 	issued_at_ms := case when status = 'new' then 0 else j_ms(e.issued_at) end;
-	response := e.response;
+	response := case when status <> 'new' then e.response end;
 	digest := case when e.class = 'convergent' then p_digest else e.digest end;
 	if status <> 'done' then
 		update effect x set gen = p_gen, issues = x.issues + 1, issued_at = v_now,

@@ -141,6 +141,31 @@ static const char *intent(const char *class, const char *step, const char *diges
 	",\"response\":{\"id\":7},\"request_id\":\"r\",\"call\":\"x:Y\"}}"
 #define RETRY0 "{\"verdict\":\"retry\",\"due_ms\":0,\"error\":{\"detail\":\"e\"}"
 
+/* One of several issues may be on its way yet when another is refused. */
+Test(sql_journal, refused_repeat)
+{
+	char same[32];
+	const char *token;
+
+	snprintf(same, sizeof(same), "new 1 %lld d", -T0);
+	submit(s, "op_1", NULL);
+	claim(s);
+	want(intent("token", "one", "d", 1), same);
+	token = session_do(s, "select token from effect");
+	want(intent("token", "one", "d", 1), "issued 1 0 d");
+	want(settle(s, "op_1", 1, RETRY0 EFFECT("refused", "1")), "live");
+	claim(s);
+	want(intent("token", "one", "d", 2), same);
+	want(session_do(s, "select string_agg(token, ' ') from effect"), token);
+	want(session_do(s, "select outcome from effect"), "");
+
+	/* What turns to another object has seen that this one needs no more. */
+	want(session_do(s, "select status from op_intent('op_1', 2, 'one', 'j', 'named', "
+			   "'x:Z', 'e', '{}')"),
+	     "new");
+	want(session_do(s, "select outcome from effect where item = 'i'"), "done");
+}
+
 Test(sql_journal, effects)
 {
 	char never[32];
