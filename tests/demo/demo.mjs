@@ -10,6 +10,7 @@ const PORT = Number(process.env.DEMO_PORT ?? 3099);
 const [build, flag] = process.argv.slice(2);
 const aws = flag === '--aws';
 const dir = path.relative(top, process.env.DEMO_DIR ?? path.join(top, aws ? '.run/aws' : '.run/demo'));
+const region = () => process.env.INSTANTSTART_REGION ?? process.env.AWS_REGION ?? process.env.AWS_DEFAULT_REGION;
 const short = file => path.relative(top, file).startsWith('..') ? file : path.relative(top, file);
 
 const REQUEST = {
@@ -43,9 +44,18 @@ function show(env, command, args)
 		throw new Error(`${command}: ${done.stderr}`);
 }
 
+/** An administrator's token in a file, for curl. */
+async function writeToken(s)
+{
+	const text = await token(s, 'admin', 'demo');
+
+	fs.writeFileSync(`${s.dir}/token`, `${text}\n`, {mode: 0o600});
+	return text;
+}
+
 async function makeCluster(s)
 {
-	const bearer = {authorization: `Bearer ${await token(s, 'admin', 'demo')}`};
+	const bearer = {authorization: `Bearer ${await writeToken(s)}`};
 	const get = async p => {
 		const res = await fetch(s.url + p, {headers: bearer});
 
@@ -106,23 +116,26 @@ Look around yourself:
   . ${short(s.dir)}/env
   aws cloudformation describe-stack-resources --stack-name instantstart-demo --output table
   aws sagemaker describe-cluster --cluster-name demo
-  kubectl get pods -A`);
+  kubectl get pods -A
+  curl -s ${s.url}/api/v1/clusters/demo -H "Authorization: Bearer $(cat ${short(s.dir)}/token)"`);
 	printEnd(s, s.login ?? loginLink(s));
 }
 
 async function real()
 {
+	if (!['INSTANTSTART_REGION', 'AWS_REGION', 'AWS_DEFAULT_REGION'].some(name => process.env[name]))
+		throw new Error('set AWS_REGION: a control plane works in one region');
 	const s = await up(path.join(top, dir), {build, aws: true, port: PORT, pgEnv: {PG_FSYNC: 'on'},
 		env: {INSTANTSTART_PUBLIC_URL: `http://localhost:${PORT}`}});
 
-	console.log(`Serving with your AWS credentials. Nothing has been made; the first request could be:
+	await writeToken(s);
+	console.log(`Serving with your AWS credentials. Nothing has been made. This plans a cluster: every object
+and call, and the quota it needs; without ?dry_run=plan it makes it.
 
-  curl -s ${s.url}/api/v1/clusters?dry_run=plan -H "Authorization: Bearer $TOKEN" \\
-    -H 'Content-Type: application/json' \\
-    -d '{"name": "demo", "zone": "us-west-2a", "instance_type": "ml.g5.12xlarge", "count": 1}'
+  curl -s '${s.url}/api/v1/clusters?dry_run=plan' \\
+    -H "Authorization: Bearer $(cat ${short(s.dir)}/token)" -H 'Content-Type: application/json' \\
+    -d '{"name": "demo", "zone": "${region()}a", "instance_type": "ml.g5.12xlarge"}'
 
-It answers every object and call, and the quota it needs; without dry_run=plan it makes
-them. A token is made in the console, or by POST /api/v1/tokens once you have signed in.
 Logs are in ${short(s.dir)}.`);
 	printEnd(s, loginLink(s));
 }
@@ -130,6 +143,6 @@ Logs are in ${short(s.dir)}.`);
 try {
 	await (aws ? real() : demo());
 } catch (e) {
-	console.error(`\n${red('✗')} ${e.message}\n\nLogs are in ${dir}; make stop stops what is running.`);
+	console.error(`\n${red('✗')} ${e.message}\n\nLogs are in ${short(path.join(top, dir))}; make stop stops what is running.`);
 	process.exit(1);
 }

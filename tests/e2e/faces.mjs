@@ -29,6 +29,8 @@ const FAULTS = /^.*(ERROR: AddressSanitizer|LeakSanitizer|runtime error:|arena: 
 
 export async function end(s)
 {
+	if (!s) /* it did not come up; its own error is the one to read */
+		return;
 	await down(s);
 	const faults = fs.readdirSync(s.dir).filter(f => f.endsWith('.log')).flatMap(f =>
 		(fs.readFileSync(path.join(s.dir, f), 'utf8').match(FAULTS) ?? []).map(line => `${f}: ${line}`));

@@ -215,7 +215,9 @@ async function startProgram(s, options)
 	if (options.poller !== false)
 		startService(s, 'poller');
 	startNginx(s, options);
-	await awaitService(s, 'nginx', () => healthy(s));
+	await awaitService(s, 'nginx', () => healthy(s)).catch(e => {
+		throw new Error(`${e.message}\n${tailOf(s, 'fcgi')}`);
+	});
 	if (options.poller !== false)
 		await awaitService(s, 'poller', () => /polling/.test(tailOf(s, 'poller')));
 }
