@@ -7,6 +7,9 @@ import {defineConfig, type Plugin} from 'vite';
  */
 function fontsAsFiles(): Plugin
 {
+	/* Regular and bold, as text is measured before it is painted. */
+	const first = ['open-sans-3.woff2', 'open-sans-5.woff2'];
+
 	return {
 		name: 'fonts-as-files',
 		apply: 'build',
@@ -22,6 +25,12 @@ function fontsAsFiles(): Plugin
 
 				return `url('/${this.getFileName(ref)}')`;
 			});
+		},
+		transformIndexHtml: {
+			order: 'post',
+			handler: (_, {bundle}) => Object.values(bundle ?? {})
+				.filter(f => f.type === 'asset' && f.names.some(n => first.includes(n)))
+				.map(f => ({tag: 'link', attrs: {rel: 'preload', as: 'font', type: 'font/woff2', crossorigin: '', href: `/${f.fileName}`}})),
 		},
 	};
 }

@@ -49,7 +49,9 @@ export function KeysSheet({shortcuts, visible, onDismiss}: {shortcuts: Shortcut[
 		return second ? t('keys.then', {first: first!, second}) : keys;
 	};
 
-	return <Modal visible={visible} onDismiss={onDismiss} header={t('keys.title')}
+	if (!visible)
+		return null;
+	return <Modal visible onDismiss={onDismiss} header={t('keys.title')}
 		footer={<Box float='right'><Button variant='primary' onClick={onDismiss}>{t('common.close')}</Button></Box>}>
 		<KeyValuePairs columns={2} items={shortcuts.map(s => ({label: t(s.label), value: <Box variant='code'>{written(s.keys)}</Box>}))}/>
 	</Modal>;

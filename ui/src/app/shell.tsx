@@ -103,13 +103,12 @@ export default function Shell({me}: {me: Me})
 	return <FrameContext.Provider value={frame}>
 		<div id='top'>
 			<TopNavigation
-				identity={{href: '/', title: 'InstantStart', logo: {src: '/icon.svg', alt: ''}, onFollow: e => {
+				identity={{href: '/', title: 'InstantStart', logo: {src: '/icon.svg', alt: t('nav.home')}, onFollow: e => {
 					e.preventDefault();
 					navigate('/');
 				}}}
 				utilities={[
-					...me.account ? [{type: 'button' as const, text: `${me.account} · ${me.region}`, href: '/settings',
-						ariaLabel: t('nav.where', {account: me.account, region: me.region ?? ''}), onFollow: follow as never}] : [],
+					...me.account ? [{type: 'button' as const, text: `${me.account} · ${me.region}`, href: '/settings', onFollow: follow as never}] : [],
 					{type: 'button', iconName: 'keyboard', ariaLabel: t('nav.keys'), title: t('nav.keys'), onClick: () => setSheet(true)},
 					{type: 'menu-dropdown', text: me.name, description: t(`role.${me.role}` as Key), iconName: 'user-profile',
 						ariaLabel: t('nav.user', {name: me.name}),

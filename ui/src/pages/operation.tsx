@@ -214,7 +214,7 @@ export default function OperationPage({me, name: id}: PageProps)
 		{op.state === 'failed' && <Failure op={op} onRetry={op.retryable && may ? retry : undefined}/>}
 		{op.state === 'held' && op.question && <Decision op={op} question={op.question} onAnswer={may
 			? call => setChange({title: t('op.answer'), submit: t('op.answer'), call, onDone: () => {}}) : undefined}/>}
-		<Grid gridDefinition={[{colspan: {default: 12, m: 5}}, {colspan: {default: 12, m: 7}}]}>
+		<Grid gridDefinition={[{colspan: {default: 12, xs: 6}}, {colspan: {default: 12, xs: 6}}]}>
 			<Container fitHeight header={<Header variant='h2' counter={`(${op.progress.done}/${op.progress.total})`}>{t('op.timeline')}</Header>}>
 				<Timeline op={op}/>
 			</Container>

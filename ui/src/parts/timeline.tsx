@@ -1,6 +1,7 @@
 // Phases of an operation with their stages inside, each against its usual time.
 import Box from '@cloudscape-design/components/box';
 import ProgressBar from '@cloudscape-design/components/progress-bar';
+import SpaceBetween from '@cloudscape-design/components/space-between';
 import Steps, {type StepsProps} from '@cloudscape-design/components/steps';
 import {useQuery} from '@tanstack/react-query';
 import {useFollow} from '../api/live';
@@ -43,10 +44,10 @@ function StagePhases({stage}: {stage: Stage})
 	const {data} = useQuery({...operation(stage.id), enabled: open});
 
 	useFollow(stage.id, open && stage.state !== 'failed');
-	return <>
+	return <SpaceBetween size='xs'>
 		<To href={`/operations/${stage.id}`} fontSize='body-s'>{t('op.stage', {title: stage.title})}</To>
 		{open && data && <Timeline op={data}/>}
-	</>;
+	</SpaceBetween>;
 }
 
 export function Timeline({op}: {op: Operation})
@@ -64,9 +65,9 @@ export function Timeline({op}: {op: Operation})
 		status: STATUS[p.state] ?? 'info',
 		statusIconAriaLabel: word('state', p.state),
 		header: <Box variant='span' fontWeight={isOpen(p) || p.state === 'failed' ? 'bold' : 'normal'}>{titleOf(p)}</Box>,
-		details: <>
+		details: <SpaceBetween size='xxs'>
 			<PhaseTime phase={p} usual={usual.get(p.name)} now={now}/>
 			{(op.children ?? []).filter(c => c.stage === p.name).map(c => <StagePhases key={c.id} stage={c}/>)}
-		</>,
+		</SpaceBetween>,
 	}))}/>;
 }

@@ -1,0 +1,414 @@
+// The web console in headless Chromium, against the whole stack on the simulated cloud.
+import assert from 'node:assert/strict';
+import {after, before, test} from 'node:test';
+import {psql} from '../stack/stack.mjs';
+import {accessible, choose, launch, signedIn, visitor} from './browser.mjs';
+import {call, end} from './faces.mjs';
+import {ended, succeeded, world} from './pipeline.mjs';
+
+let s, browser, page;
+
+before(async () => {
+	s = await world();
+	browser = await launch();
+});
+after(async () => {
+	await browser?.close();
+	await end(s);
+});
+
+const h1 = (p, name) => p.getByRole('heading', {level: 1, name}).waitFor();
+const button = (p, name) => p.getByRole('button', {name, exact: true});
+const dialog = p => p.getByRole('dialog').filter({visible: true});
+const status = (p, word) => p.locator('main').getByText(word, {exact: true}).first().waitFor({timeout: 45000});
+const idOf = p => /op_\w+/.exec(p.url())[0];
+
+async function fill(p, name)
+{
+	await p.goto(`${s.url}/clusters/create`);
+	await p.getByRole('textbox', {name: 'Name', exact: true}).fill(name);
+	await choose(p, /^Availability zone/, /us-west-2a/);
+	await choose(p, /^Instance type/, /ml\.g5\.12xlarge/);
+}
+
+/** Reviews the form, and says yes to the plan. */
+async function submit(p)
+{
+	await button(p, 'Review plan').click();
+	await dialog(p).getByText(/changes in the cloud/).waitFor();
+	await dialog(p).getByRole('button', {name: 'Create cluster'}).click();
+	await p.waitForURL(/operations\/op_/);
+	return idOf(p);
+}
+
+test('signing in: a wrong secret says so, a used link leads here, a token and a link work', async () => {
+	const p = await visitor(s, browser);
+
+	await p.goto(`${s.url}/operations`);
+	await p.waitForURL(/sign-in/);
+	await button(p, 'Sign in').click();
+	await p.getByText('Paste a link or a token.').waitFor();
+	await accessible(p, 'sign-in');
+	await p.getByLabel('Link or token').fill(`ist_${'0'.repeat(64)}`);
+	await p.keyboard.press('Enter');
+	await p.getByText('A valid token is needed').waitFor();
+	await p.getByLabel('Link or token').fill(s.tokens.viewer);
+	await p.keyboard.press('Enter');
+	await h1(p, /^Operations/);
+	await p.getByRole('button', {name: /Account of/}).click();
+	await p.getByText('Viewer: reads').filter({visible: true}).first().waitFor();
+	await p.goto(`${s.url}/clusters`);
+	await h1(p, /^Clusters/);
+	assert(await button(p, 'Actions').isDisabled());
+	assert.equal(await p.getByRole('link', {name: 'Audit trail'}).count(), 0, 'not for a viewer');
+	const [cookie] = await p.context().cookies();
+
+	assert.deepEqual([cookie.name, cookie.httpOnly, cookie.sameSite], ['instantstart_session', true, 'Strict']);
+	await p.context().clearCookies();
+	await p.goto(`${s.url}/login?code=isl_${'0'.repeat(64)}`);
+	await p.getByText('This sign-in link is used up or too old.').waitFor();
+	assert.deepEqual(p.trouble, []);
+	await p.context().close();
+	page = await signedIn(s, browser);
+});
+
+test('create: faults in place, choices from the cloud, reload and back, the plan, the panel to the end', async () => {
+	await page.getByRole('link', {name: 'Create cluster'}).first().click();
+	await button(page, 'Review plan').click();
+	await page.getByText('This is needed.').first().waitFor();
+	assert.equal(await page.getByText('This is needed.').count(), 3);
+	await page.getByRole('textbox', {name: 'Name', exact: true}).fill('Not OK');
+	await page.getByText('This does not have the right form. Example: demo').waitFor();
+	await fill(page, 'first');
+	await page.getByText('The quotas of the account suffice.').waitFor();
+	await page.reload();
+	await h1(page, 'Create a cluster');
+	assert.equal(await page.getByRole('textbox', {name: 'Name', exact: true}).inputValue(), 'first', 'kept through a reload');
+	await page.getByRole('link', {name: 'Operations', exact: true}).click();
+	await h1(page, /^Operations/);
+	await page.goBack();
+	await h1(page, 'Create a cluster');
+	assert.equal(await page.getByRole('textbox', {name: 'Name', exact: true}).inputValue(), 'first', 'kept on the way back');
+	await button(page, 'Review plan').click();
+	await dialog(page).getByText(/changes in the cloud/).waitFor();
+	await dialog(page).getByText('cloudformation:CreateStack', {exact: true}).waitFor();
+	await dialog(page).getByText(/L-4C3F99F6/).waitFor();
+	assert.match(await dialog(page).getByText(/^[0-9a-f]{64}$/).textContent(), /./);
+	await accessible(page, 'plan');
+	const other = await signedIn(s, browser);
+	/* The answer is slow and the user impatient: still one operation. */
+	let sent = 0;
+
+	await page.route('**/api/v1/clusters?plan_digest*', async route => {
+		sent++;
+		await new Promise(r => setTimeout(r, 400));
+		await route.continue();
+	});
+	await dialog(page).getByRole('button', {name: 'Create cluster'}).dblclick();
+	await page.waitForURL(/operations\/op_/);
+	assert.equal(sent, 1, 'one click is enough');
+	const id = idOf(page);
+
+	await h1(page, 'Create a cluster: first');
+	await other.goto(`${s.url}/operations`);
+	await other.getByRole('link', {name: 'Create a cluster'}).waitFor();
+	await page.getByText(/Stage: Create an EKS control plane/).waitFor();
+	await page.reload();
+	await h1(page, 'Create a cluster: first');
+	await status(page, 'succeeded');
+	assert.equal((await succeeded(s, id)).face, 'console');
+	await page.getByRole('tab', {name: 'Result'}).click();
+	await page.getByText(/"hyperpod_name": "first"/).waitFor();
+	await other.locator('main').getByText('succeeded').first().waitFor();
+	await other.context().close();
+	assert.equal(await page.evaluate(() => sessionStorage.getItem('instantstart.draft.create_cluster')), null);
+	assert.deepEqual(page.trouble, []);
+});
+
+test('the overview, and events and calls of stages, with deep links', async () => {
+	await page.goto(`${s.url}/clusters/first`);
+	await page.getByText('in service').first().waitFor();
+	await page.getByText('1 of 1').first().waitFor();
+	await page.getByText('8 of 8 ready').waitFor();
+	const {json: {items: [op]}} = await call(s, 'GET', '/api/v1/operations?cluster=first&kind=create_eks_control_plane', {role: 'viewer'});
+
+	await page.goto(`${s.url}/operations/${op.id}?tab=calls`);
+	await page.getByRole('row', {name: /cloudformation:CreateStack/}).first().waitFor();
+	await page.goto(`${s.url}/operations/${op.id}?tab=events&event=2`);
+	await page.getByRole('row', {name: /^2 /}).waitFor();
+	await page.getByRole('button', {name: 'Help and API calls'}).first().click();
+	await page.getByText(new RegExp(`curl -sS '${s.url}/api/v1/operations/${op.id}`)).first().waitFor();
+	await page.getByRole('tab', {name: 'MCP tool'}).click();
+	await page.getByText(/"name": "get_operation"/).waitFor();
+});
+
+test('quota: refused in the plan with what to do; a failing script: cause, fix, retry from here', async () => {
+	const settings = {quota: {'L-4C3F99F6': 0}};
+
+	await s.cloud.settings(settings);
+	psql(s, 'delete from read_cache');
+	await fill(page, 'second');
+	await button(page, 'Review plan').click();
+	await dialog(page).getByText('A quota of the account is too small').waitFor();
+	await dialog(page).getByText(/Ask for an increase of L-4C3F99F6/).waitFor();
+	await dialog(page).getByRole('button', {name: 'Cancel'}).click();
+	await s.cloud.settings({quota: {'L-4C3F99F6': 100}, lifecycle_script: 'fail'});
+	psql(s, 'delete from read_cache');
+	const id = await submit(page);
+
+	await page.getByText(/^Failed at:/).waitFor({timeout: 45000});
+	await page.getByText(/^What to do:/).first().waitFor();
+	await page.getByText('What others said').first().waitFor();
+	await accessible(page, 'a failed operation');
+	assert.equal((await ended(s, id)).state, 'failed');
+	await s.cloud.settings({lifecycle_script: 'ok'});
+	await button(page, 'Retry from here').first().click();
+	await dialog(page).getByRole('button', {name: 'Retry from here'}).click();
+	await status(page, 'succeeded');
+	await succeeded(s, id);
+	assert.deepEqual(page.trouble, []);
+});
+
+test('cancel says what stays, and stops; the session ends: back to the same place after signing in', async () => {
+	await s.cloud.settings({capacity: {'ml.g5.12xlarge': 0}});
+	await fill(page, 'third');
+	const id = await submit(page);
+
+	await page.getByText(/capacity/i).first().waitFor({timeout: 45000});
+	await button(page, 'Cancel operation').click();
+	await dialog(page).getByLabel('Remove what it has made').check();
+	await dialog(page).getByRole('button', {name: 'Review plan'}).click();
+	await dialog(page).getByRole('button', {name: 'Cancel operation'}).click();
+	await status(page, 'cancelled');
+	assert.equal((await ended(s, id)).state, 'cancelled');
+	await s.cloud.settings({capacity: {'ml.g5.12xlarge': null}});
+	psql(s, 'delete from session');
+	await call(s, 'POST', '/api/v1/tokens', {role: 'admin', body: {name: 'x', role: 'viewer'}});
+	await page.reload();
+	await page.waitForURL(/sign-in\?expired=1/);
+	await page.getByText('Your session is over.', {exact: false}).waitFor();
+	await page.getByLabel('Link or token').fill(s.tokens.admin);
+	await page.keyboard.press('Enter');
+	await page.waitForURL(new RegExp(`operations/${id}`));
+	await h1(page, /third/);
+	s.cookie = undefined;
+});
+
+test('import, select and forget; delete wants the name typed and lists what is lost', async () => {
+	await page.goto(`${s.url}/clusters/import`);
+	await page.getByRole('textbox', {name: 'EKS cluster'}).fill('first');
+	await page.getByRole('textbox', {name: /^Name here/}).fill('twin');
+	await button(page, 'Review import').click();
+	await dialog(page).getByRole('button', {name: 'Import cluster'}).click();
+	await page.waitForURL(/operations\/op_/);
+	await status(page, 'succeeded');
+	await page.goto(`${s.url}/clusters`);
+	await page.getByRole('radio', {name: 'twin'}).check();
+	await button(page, 'Actions').click();
+	await page.getByRole('menuitem', {name: 'Select'}).click();
+	await page.getByText('twin is selected now.').waitFor();
+	await button(page, 'Actions').click();
+	await page.getByRole('menuitem', {name: 'Forget'}).click();
+	await dialog(page).getByRole('button', {name: 'Forget'}).click();
+	await page.getByText(/twin is forgotten here/).waitFor();
+	await page.goto(`${s.url}/clusters/first`);
+	await button(page, 'Delete').click();
+	const sure = dialog(page).getByRole('button', {name: 'Delete'});
+
+	await dialog(page).getByText('1 node', {exact: true}).waitFor();
+	await dialog(page).getByText('1 storage', {exact: true}).waitFor();
+	await dialog(page).getByText('sagemaker:DeleteCluster', {exact: true}).waitFor();
+	await dialog(page).getByLabel(/type first/).fill('firs');
+	assert(await sure.isDisabled());
+	await dialog(page).getByLabel(/type first/).fill('first');
+	await sure.click();
+	await page.waitForURL(/operations\/op_/);
+	await status(page, 'succeeded');
+	await page.goto(`${s.url}/clusters`);
+	await page.getByRole('link', {name: 'second'}).waitFor();
+	assert.equal(await page.getByRole('link', {name: 'first', exact: true}).count(), 0);
+	assert.deepEqual(page.trouble, []);
+});
+
+test('dependencies, storage, tokens and audit change and show', async () => {
+	await page.goto(`${s.url}/clusters/second/dependencies`);
+	await page.getByRole('checkbox', {name: /CoreDNS/}).check();
+	await button(page, 'Reconcile selected').click();
+	await dialog(page).getByRole('button', {name: 'Reconcile all'}).click();
+	await page.waitForURL(/operations\/op_/);
+	await status(page, 'succeeded');
+	await page.goto(`${s.url}/clusters/second/storage`);
+	await button(page, 'Mount storage').first().click();
+	await dialog(page).getByRole('textbox', {name: /^Name –/}).fill('more');
+	await dialog(page).getByRole('button', {name: 'Review'}).click();
+	await dialog(page).getByRole('button', {name: 'Mount storage'}).click();
+	await page.waitForURL(/operations\/op_/);
+	await status(page, 'succeeded');
+	await page.goto(`${s.url}/tokens`);
+	await button(page, 'Create token').click();
+	await dialog(page).getByRole('textbox', {name: /^Name/}).fill('pipeline');
+	await dialog(page).getByRole('button', {name: 'Create token'}).click();
+	const secret = await dialog(page).getByText(/^ist_[0-9a-f]{64}$/).textContent();
+
+	assert.equal((await call(s, 'GET', '/api/v1/me', {role: secret})).status, 200);
+	await dialog(page).getByRole('button', {name: 'Close'}).last().click();
+	await page.getByRole('radio', {name: 'pipeline'}).check();
+	await button(page, 'Revoke').click();
+	await dialog(page).getByRole('button', {name: 'Revoke'}).click();
+	await page.getByText('The token is revoked.').waitFor();
+	assert.equal((await call(s, 'GET', '/api/v1/me', {role: secret})).status, 401);
+	await page.goto(`${s.url}/audit`);
+	await page.getByRole('row', {name: /revoke_token/}).first().waitFor();
+	await button(page, 'Verify the chain').click();
+	await page.getByText(/The chain is whole/).waitFor();
+	assert.deepEqual(page.trouble, []);
+});
+
+test('the main tasks by keyboard alone', async () => {
+	const p = await signedIn(s, browser);
+	const focused = () => p.evaluate(() => {
+		const e = document.activeElement;
+		const by = (e?.getAttribute('aria-labelledby') ?? '').split(' ').map(id => document.getElementById(id)?.textContent ?? '').join(' ');
+
+		return `${e?.tagName} ${e?.getAttribute('role') ?? ''} ${e?.getAttribute('aria-label') ?? ''} ${by} ${[...e?.labels ?? []].map(l => l.textContent).join(' ')} ${e?.textContent?.slice(0, 80)}`;
+	});
+	const tabTo = async wanted => {
+		for (let i = 0; i < 80; i++) {
+			await p.keyboard.press('Tab');
+			if (wanted.test(await focused()))
+				return;
+		}
+		assert.fail(`the keyboard does not reach ${wanted}`);
+	};
+	const keys = async (...all) => {
+		for (const k of all)
+			await p.keyboard.press(k);
+	};
+
+	await p.locator('body').press('?');
+	await dialog(p).getByText('To the operations').waitFor();
+	await keys('Escape', 'g', 'o');
+	await h1(p, /^Operations/);
+	await keys('g', 's');
+	await h1(p, 'Settings');
+	await tabTo(/radio|BUTTON.*Dark/i);
+	await keys('g', 't');
+	await h1(p, /^Access tokens/);
+	await keys('g', 'a');
+	await h1(p, /^Audit/);
+	await keys('g', 'c');
+	await h1(p, /^Clusters/);
+	await keys('/');
+	assert.match(await focused(), /INPUT/);
+	await keys('Tab', 'Escape', '.');
+	await p.getByText(/curl -sS/).first().waitFor();
+	await keys('.', 'g', 'n');
+	await h1(p, 'Create a cluster');
+	await tabTo(/INPUT.*Name/);
+	await p.keyboard.type('typed');
+	await tabTo(/Availability zone/);
+	await keys('Enter', 'ArrowDown', 'Enter');
+	await tabTo(/Instance type/);
+	await keys('Enter');
+	await p.keyboard.type('g5.12xlarge');
+	await p.getByRole('option', {name: /ml\.g5\.12xlarge/}).waitFor();
+	await keys('ArrowDown', 'Enter');
+	await tabTo(/BUTTON.*Review plan/);
+	await keys('Enter');
+	await dialog(p).getByText(/changes in the cloud/).waitFor();
+	await tabTo(/BUTTON.*Create cluster/);
+	await keys('Enter');
+	await p.waitForURL(/operations\/op_/);
+	const id = idOf(p);
+
+	await p.locator('main').waitFor();
+	await succeeded(s, id);
+	await keys('g', 'c');
+	await tabTo(/A .*typed/);
+	await keys('Enter');
+	await h1(p, 'typed');
+	await tabTo(/BUTTON.*Delete/);
+	await keys('Enter');
+	await dialog(p).getByText(/DeleteCluster/).first().waitFor();
+	await tabTo(/INPUT.*type typed/);
+	await p.keyboard.type('typed');
+	await keys('Enter');
+	await p.waitForURL(/operations\/op_/);
+	assert.equal((await succeeded(s, idOf(p))).kind, 'delete_cluster');
+	assert.deepEqual(p.trouble, []);
+	await p.context().close();
+});
+
+test('axe finds nothing on any page, light and dark; every language shows', async () => {
+	const {json: {items: [op]}} = await call(s, 'GET', '/api/v1/operations?cluster=second&kind=create_cluster', {role: 'viewer'});
+	const paths = ['/clusters', '/clusters/create', '/clusters/import', '/clusters/second', '/clusters/second/dependencies',
+		'/clusters/second/storage', '/clusters/second/logs', '/operations', `/operations/${op.id}`, '/audit', '/tokens', '/settings'];
+	const p = await signedIn(s, browser, {reducedMotion: 'reduce'});
+	const prefer = prefs => p.evaluate(x => localStorage.setItem('instantstart.prefs', JSON.stringify(x)), prefs);
+
+	for (const [mode, density] of [['light', 'comfortable'], ['dark', 'compact']]) {
+		await prefer({mode, density});
+		for (const path of paths) {
+			await p.goto(s.url + path);
+			await p.locator('main h1').first().waitFor();
+			await p.waitForFunction(() => !document.querySelector('main [class*=spinner]'));
+			await accessible(p, `${path} ${mode}`);
+		}
+	}
+	for (const [language, words] of [['zh-CN', '集群'], ['tr', 'Kümeler'], ['ro', 'Clustere'], ['hi', 'क्लस्टर']]) {
+		await prefer({language});
+		await p.goto(`${s.url}/clusters`);
+		await p.getByRole('heading', {level: 1, name: words}).waitFor();
+		assert.equal(await p.evaluate(() => document.documentElement.lang), language);
+	}
+	assert.deepEqual(p.trouble, []);
+	await p.context().close();
+});
+
+test('transfer of the first page, compressed, on 3 Mbit/s', async t => {
+	const p = await visitor(s, browser);
+	const client = await p.context().newCDPSession(p);
+	const sizes = {};
+
+	await client.send('Network.enable');
+	await client.send('Network.emulateNetworkConditions', {offline: false, latency: 20, downloadThroughput: 3e6 / 8, uploadThroughput: 3e6 / 8});
+	const urls = new Map();
+
+	client.on('Network.responseReceived', e => urls.set(e.requestId, e.response.url));
+	client.on('Network.loadingFinished', e => {
+		const kind = /[.](\w+)$/.exec(new URL(urls.get(e.requestId) ?? 'http://x/').pathname)?.[1] ?? 'other';
+
+		sizes[kind] = (sizes[kind] ?? 0) + e.encodedDataLength;
+	});
+	const timed = async (what, run) => {
+		for (const k of Object.keys(sizes))
+			delete sizes[k];
+		const began = performance.now();
+
+		await run();
+		const ms = performance.now() - began;
+		const total = Object.values(sizes).reduce((a, b) => a + b, 0);
+
+		t.diagnostic(`${what}: ${(ms / 1000).toFixed(2)} s, ${(total / 1000).toFixed(0)} KB (${Object.entries(sizes)
+			.map(([k, n]) => `${k} ${(n / 1000).toFixed(0)}`).join(', ')})`);
+		return {ms, total};
+	};
+	const first = await timed('sign-in page, nothing cached', async () => {
+		await p.goto(`${s.url}/sign-in`);
+		await p.getByLabel('Link or token').waitFor();
+	});
+
+	assert(first.total < 450e3, `${first.total} bytes`);
+	await p.getByLabel('Link or token').fill(s.tokens.admin);
+	await timed('list of clusters after signing in', async () => {
+		await p.keyboard.press('Enter');
+		await p.getByRole('link', {name: 'second'}).waitFor();
+	});
+	const again = await timed('list of clusters, cached', async () => {
+		await p.goto(`${s.url}/clusters`);
+		await p.getByRole('link', {name: 'second'}).waitFor();
+	});
+
+	assert(again.total < 60e3, `what has a hash in its name is not loaded twice: ${again.total} bytes`);
+	await p.context().close();
+});

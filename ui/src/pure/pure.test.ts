@@ -1,0 +1,116 @@
+import {describe, expect, test} from 'vitest';
+import {bodies} from '../api/generated/bodies';
+import {fill, urlOf, withQuery} from '../api/client';
+import type {Operation} from '../api/types';
+import {curlOf, mcpArguments, mcpOf} from './call';
+import {BLOCK, emptyLog, isLine, MAX_BLOCKS, take, textOfLog, type Log} from './log';
+import {faultOf, faultsOf, sparse, type FieldSchema} from './schema';
+import {backoffMs, frameOf, missed} from './stream';
+import {median, seconds, spansOf, usualOf} from './time';
+
+const cluster = bodies.create_cluster as FieldSchema;
+
+describe('schemas', () => {
+	test('every fault by its pointer', () => {
+		const faults = faultsOf({name: 'No Good', count: 0, capacity_type: 'free', volume_size_gb: 12.5, storage: {name: 'A'}}, cluster);
+
+		expect(Object.fromEntries([...faults].map(([p, f]) => [p, f.rule]))).toEqual({'/name': 'pattern', '/zone': 'required',
+			'/instance_type': 'required', '/count': 'range', '/capacity_type': 'choice', '/volume_size_gb': 'number', '/storage/name': 'pattern'});
+		expect(faultsOf({name: 'demo', zone: 'us-west-2a', instance_type: 'ml.g5.12xlarge', count: '3'}, cluster).size).toBe(0);
+	});
+	test('lengths and lists', () => {
+		expect(faultOf('a'.repeat(31), cluster.properties!.name!)).toEqual({rule: 'length', min: 1, max: 30});
+		expect(faultOf([1, 2, 3], {type: 'array', maxItems: 2})).toEqual({rule: 'items', min: 0, max: 2});
+	});
+	test('only what was chosen is sent', () => {
+		expect(sparse({name: 'demo', zone: '', count: 1, capacity_type: 'on_demand', volume_size_gb: '600', deep_health_checks: [],
+			storage: {skip: false, bucket: '', read_only: true}, unknown: 1}, cluster))
+			.toEqual({name: 'demo', volume_size_gb: 600, storage: {read_only: true}});
+	});
+});
+
+describe('calls', () => {
+	const call = {capability: 'delete_cluster', method: 'DELETE' as const, path: '/clusters/{cluster}', params: {cluster: 'a b'},
+		query: {delete_buckets: true}, confirm: 'a b'};
+
+	test('addresses', () => {
+		expect(fill('/x/{a}:go', {a: '1/2'})).toBe('/x/1%2F2:go');
+		expect(withQuery('/x', {a: undefined, b: '', c: 0})).toBe('/x?c=0');
+		expect(urlOf(call, {dry_run: 'plan'})).toBe('/api/v1/clusters/a%20b?delete_buckets=true&dry_run=plan');
+	});
+	test('for a shell, quoted', () => {
+		const text = curlOf('http://h', {capability: 'c', method: 'POST', path: '/c', body: {note: "it's"}}, 'k');
+
+		expect(text).toContain(`-d '{"note":"it'\\''s"}'`);
+		expect(text).toContain(`-H 'Idempotency-Key: k'`);
+	});
+	test('for an agent', () => {
+		expect(mcpArguments(call)).toEqual({cluster: 'a b', delete_buckets: true, confirm: 'a b'});
+		expect(JSON.parse(mcpOf('x', {a: 1})).params).toEqual({name: 'x', arguments: {a: 1}});
+	});
+});
+
+describe('times', () => {
+	test('spans', () => {
+		const words = (s: number) => spansOf(s).map(x => `${x.value} ${x.unit}`).join(' ');
+
+		expect([0, 59.9, 60, 3725, 86400, 90061].map(words)).toEqual(['0 second', '59 second', '1 minute', '1 hour 2 minute', '1 day', '1 day 1 hour']);
+		expect(seconds(null, null, 0)).toBeNull();
+		expect(seconds('2026-01-01T00:00:00Z', null, Date.parse('2026-01-01T00:01:00Z'))).toBe(60);
+	});
+	test('usual is the median of runs that went well, without this one', () => {
+		const op = (id: string, state: string, s: number) => ({id, state, phases: [{name: 'a', state: 'done',
+			started_at: '2026-01-01T00:00:00Z', ended_at: new Date(Date.parse('2026-01-01T00:00:00Z') + s * 1000).toISOString()}]}) as unknown as Operation;
+
+		expect(usualOf([op('1', 'succeeded', 10), op('2', 'succeeded', 30), op('3', 'failed', 900), op('4', 'succeeded', 500)], '4').get('a')).toBe(20);
+		expect(median([])).toBeNull();
+	});
+});
+
+describe('streams', () => {
+	test('frames that are none are none', () => {
+		expect(['', '1', 'null', '{}', '{"t":1}'].map(frameOf)).toEqual([null, null, null, null, null]);
+		expect(frameOf('{"t":"x","new":1}')).toEqual({t: 'x', new: 1});
+		expect([missed(0, 9), missed(3, 4), missed(3, 5)]).toEqual([false, false, true]);
+	});
+	test('back-off grows to its limit and is spread', () => {
+		expect([1, 2, 3, 20].map(n => backoffMs(n, () => 1))).toEqual([500, 1000, 2000, 30000]);
+		expect(backoffMs(20, () => 0)).toBe(15000);
+	});
+});
+
+describe('logs', () => {
+	const lines = (seq: number, n: number) => ({t: 'lines', seq, lines: Array.from({length: n}, (_, i) => ['T', `l${seq + i}`])});
+	const run = (...frames: Parameters<typeof take>[1][]) => frames.reduce<Log>(take, emptyLog);
+	const marks = (log: Log) => log.blocks.flat().filter(e => !isLine(e));
+
+	test('a reconnect repeats nothing and loses nothing', () => {
+		const log = run({t: 'hello', epoch: 'e', seq: 10}, lines(10, 5), {t: 'hello', epoch: 'e', seq: 12}, lines(12, 6));
+
+		expect(textOfLog(log, false).split('\n')).toEqual(['l10', 'l11', 'l12', 'l13', 'l14', 'l15', 'l16', 'l17']);
+		expect([log.lines, log.next, marks(log).length]).toEqual([8, 18, 0]);
+	});
+	test('what is missing is marked, whoever lost it', () => {
+		const log = run({t: 'hello', epoch: 'e', seq: 1}, lines(1, 2), {t: 'gap', seq: 8, missed: 5, why: 'slow'}, lines(8, 1), lines(12, 1));
+
+		expect(marks(log)).toEqual([{seq: 8, mark: 'gap', missed: 5, why: 'slow'}, {seq: 9, mark: 'gap', missed: 3, why: 'buffer'}]);
+	});
+	test('restart and end are told apart; unknown frames change nothing', () => {
+		const log = run({t: 'hello', epoch: 'e', seq: 1}, lines(1, 1), {t: 'state', state: 'restarted', restarts: 2}, {t: 'later'},
+			{t: 'state', state: 'ended', exit_code: 137});
+
+		expect(marks(log).map(m => 'mark' in m && m.mark)).toEqual(['restarted', 'ended']);
+		expect(log.state).toBe('ended');
+	});
+	test('it does not grow without end, and full blocks stay the same objects', () => {
+		let log = run({t: 'hello', epoch: 'e', seq: 0}, lines(0, BLOCK + 1));
+		const full = log.blocks[0];
+
+		log = take(log, lines(BLOCK + 1, 10));
+		expect(log.blocks[0]).toBe(full);
+		for (let i = 0; i < MAX_BLOCKS + 5; i++)
+			log = take(log, lines(log.next, BLOCK));
+		expect(log.blocks.length).toBe(MAX_BLOCKS);
+		expect(log.firstBlock).toBeGreaterThan(0);
+	});
+});
