@@ -88,11 +88,22 @@ bool parse_json_fault(const struct http_answer *ans, struct arena *a,
 
 /* ---------------------------------------------------------------- S3 */
 
-static void put_headers(json_t *out, const struct http_answer *ans, struct arena *a)
+/* Of an object these are members; of other answers they describe the answer. */
+static bool describes_body(const char *header)
 {
+	return str_starts(header, "content-") || streq(header, "last-modified");
+}
+
+static void put_headers(json_t *out, const struct aws_op *op,
+			const struct http_answer *ans, struct arena *a)
+{
+	bool object = op->answer || str_starts(op->http, "HEAD /{Key");
+
 	for (const struct s3_answer_header *h = s3_answer_headers; h->header; h++) {
 		const char *value = http_header_of(ans, h->header);
 
+		if (describes_body(h->header) && !object)
+			continue;
 		if (value && !json_object_get(out, h->member))
 			json_object_set_new(out, h->member,
 					    aws_typed(h->kind, str_of(value), a));
@@ -127,7 +138,7 @@ static json_t *parse_s3_answer(const struct aws_op *op, const struct http_answer
 	out = json_new_object(a);
 	if (op->answer)
 		put_body(out, op->answer, ans, a);
-	put_headers(out, ans, a);
+	put_headers(out, op, ans, a);
 	return out;
 }
 

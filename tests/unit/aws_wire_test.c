@@ -318,6 +318,8 @@ static const struct answer_case answers[] = {
 	 {"last-modified", "Fri, 02 Jan 2026 03:04:05 GMT"},
 	 "{\"LastModified\":\"2026-01-02T03:04:05.000Z\"}"},
 	{AWS_S3_PutObject, 200, "", {"etag", "\"e\""}, "{\"ETag\":\"\\\"e\\\"\"}"},
+	{AWS_S3_PutObject, 200, "", {"content-length", "0"}, "{}"},
+	{AWS_S3_CreateBucket, 200, "", {"content-type", "text/html"}, "{}"},
 	{AWS_LOGS_GetLogEvents,
 	 200,
 	 "{\"events\":[{\"timestamp\":1767225600000}]}",
