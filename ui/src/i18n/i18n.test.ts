@@ -1,9 +1,12 @@
 // No language lacks a text, a variable or a plural form, and none has one too many.
+import english from '@cloudscape-design/components/i18n/messages/all.en';
 import fs from 'node:fs';
 import path from 'node:path';
 import {expect, test} from 'vitest';
 import {bodies} from '../api/generated/bodies';
 import type {FieldSchema} from '../pure/schema';
+import {strings as hiStrings} from './cloudscape-hi';
+import {strings as roStrings} from './cloudscape-ro';
 import {en} from './en';
 import {helpOf, type HelpKey} from './help';
 import {hi} from './hi';
@@ -11,6 +14,9 @@ import {ro} from './ro';
 import {textOf, variablesOf, type Catalog, type Key} from './text';
 import {tr} from './tr';
 import {zh} from './zh';
+
+const sources = () => fs.readdirSync('src', {recursive: true}).map(f => path.join('src', String(f)))
+	.filter(f => /\.tsx?$/.test(f) && !/i18n\/(en|zh|tr|ro|hi|cloudscape-\w+)\.ts$|generated|\.test\.ts$/.test(f));
 
 const languages: [string, Catalog][] = [['zh-CN', zh], ['tr', tr], ['ro', ro], ['hi', hi]];
 const keys = Object.keys(en) as Key[];
@@ -35,6 +41,15 @@ test.each(languages)('%s has every text, translated, with the same variables and
 	expect(same.length / keys.length, same.join(' ')).toBeLessThan(0.04);
 });
 
+test.each([['ro', roStrings], ['hi', hiStrings]] as const)('%s has the texts of every Cloudscape component that is used', (_, strings) => {
+	const all = (english as unknown as Record<string, {en: Record<string, object>}>)['cloudscape-design-components']!.en;
+	const source = sources().map(f => fs.readFileSync(f, 'utf8')).join('\n');
+	const used = new Set([...source.matchAll(/@cloudscape-design\/components\/([a-z-]+)'/g)].map(m => m[1]!));
+
+	for (const component of Object.keys(all).filter(c => used.has(c)))
+		expect(Object.keys(strings[component] ?? {}).sort(), component).toEqual(Object.keys(all[component]!).sort());
+});
+
 test('plural forms are chosen by the language', () => {
 	expect([1, 2, 20].map(n => textOf(ro['plan.lostNodes'], {n}, 'ro'))).toEqual(['1 nod', '2 noduri', '20 de noduri']);
 	expect(textOf(en['common.matches'], {n: 1234}, 'en')).toBe('1,234 matches');
@@ -42,8 +57,7 @@ test('plural forms are chosen by the language', () => {
 });
 
 test('every text of the catalog is used, and no text is written beside it', () => {
-	const files = fs.readdirSync('src', {recursive: true}).map(f => path.join('src', String(f)))
-		.filter(f => /\.tsx?$/.test(f) && !/i18n\/(en|zh|tr|ro|hi|cloudscape-\w+)\.ts$|generated|\.test\.ts$/.test(f));
+	const files = sources();
 	const source = files.map(f => fs.readFileSync(f, 'utf8')).join('\n');
 	const open = ['state.', 'face.', 'role.', 'fault.', 'problem.retry.', 'logs.why.', 'phase.', 'live.', 'logs.'];
 	const dead = keys.filter(k => !source.includes(`'${k}'`) && !open.some(o => k.startsWith(o)) &&
