@@ -228,3 +228,136 @@ Test(domain_parts, nodes_come_after_the_chart_that_they_need)
 
 	SCENES_HOLD(rows);
 }
+
+/* --- storage
+ * ------------------------------------------------------------------------------- */
+
+#define STORE .kind = "create_s3_storage", .step
+#define VOLUME(name, handle, bucket)                                                        \
+	"{'metadata':{'name':'" name "','labels':{'app.kubernetes.io/managed-by':"          \
+	"'instantstart'}},'spec':{'csi':{'driver':'s3.csi.aws.com','volumeHandle':'" handle \
+	"','volumeAttributes':{'bucketName':'" bucket "'}}}}"
+#define VOLUMES(list) "{'kubernetes:list persistentvolumes':{'items':[" list "]}}"
+#define DATA_B        "{'bucket':'data-b','namespace':'team1','name':'s3-data'}"
+
+Test(domain_parts, no_two_volumes_get_one_handle)
+{
+	static const struct scene rows[] = {
+		{.id = "ST-01 differs from what is there, and from its own of another bucket",
+		 STORE = "apply_volume",
+		 .input = DATA_B,
+		 .answers = VOLUMES(VOLUME("theirs", "s3-csi-driver-volume", "data-a")),
+		 .says = {"call kubernetes:apply persistentvolumes",
+			  "'volumeHandle':'is-demo-team1-s3-data-",
+			  "!s3-csi-driver-volume"}},
+		{.id = "ST-01 somebody typed ours",
+		 STORE = "apply_volume",
+		 .input = DATA_B,
+		 .answers =
+			 VOLUMES(VOLUME("theirs", "is-demo-team1-s3-data-5620ab22", "x")),
+		 .says = {"fail state-conflict never: the volume theirs has the handle"}},
+		{.id = "ST-01 another bucket under the same name",
+		 STORE = "apply_volume",
+		 .input = DATA_B,
+		 .answers = VOLUMES(VOLUME("is-demo-team1-s3-data", "h", "data-a")),
+		 .says = {"fail state-conflict never", "mounts the bucket data-a",
+			  "/bucket"}},
+		{.id = "ST-04 written, not by root",
+		 STORE = "apply_volume",
+		 .input = "{'bucket':'b','uid':1000,'gid':1000}",
+		 .answers = VOLUMES(""),
+		 .says = {"'mountOptions':['allow-other','allow-delete','allow-overwrite',"
+			  "'region us-west-2','uid=1000','gid=1000']"}},
+		{.id = "ST-04 read only",
+		 STORE = "apply_volume",
+		 .input = "{'bucket':'b','read_only':true}",
+		 .answers = VOLUMES(""),
+		 .says = {"'mountOptions':['allow-other','read-only','region us-west-2']",
+			  "ReadOnlyMany", "!allow-delete"}},
+	};
+
+	SCENES_HOLD(rows);
+}
+
+#define PROBE                                                                            \
+	"'kubernetes:get jobs':{'metadata':{'name':'j'}},"                               \
+	"'kubernetes:list pods default':{'items':[{'metadata':{'name':'p'},"             \
+	"'status':{'phase':'Pending'}}]},"
+#define MOUNT_EVENT                                                                      \
+	"'kubernetes:list events':{'items':[{'message':'Mountpoint pod is not running'}]}"
+
+Test(domain_parts, a_mount_helper_that_does_not_fit_is_no_fault_of_the_bucket)
+{
+	static const struct scene rows[] = {
+		{.id = "ST-07 node is full",
+		 STORE = "wait_probe",
+		 .answers =
+			 "{" PROBE MOUNT_EVENT
+			 ",'kubernetes:list pods mount-s3':{'items':[{"
+			 "'metadata':{'name':'mp-1'},'status':{'conditions':[{'type':"
+			 "'PodScheduled','status':'False','message':'0/1 nodes are available: "
+			 "1 Too many pods.'}]}}]}}",
+		 .says = {"wait: the probe job of data", "mount helper mp-1 does not fit",
+			  "Too many pods", "!Mountpoint pod is not running"}},
+		{.id = "ST-07 helper runs: the event is the reason",
+		 STORE = "wait_probe",
+		 .answers = "{" PROBE MOUNT_EVENT "}",
+		 .says = {"wait: the probe job of data",
+			  "Mountpoint pod is not running"}},
+	};
+
+	SCENES_HOLD(rows);
+}
+
+/* --- deletion
+ * ------------------------------------------------------------------------------- */
+
+#define LEAVE .kind = "delete_cluster", .step = "delete_interfaces"
+#define IN_SUBNET(list)                                                                  \
+	"{'ec2:DescribeSubnets':{'Subnets':[{'SubnetId':'subnet-a'}]},"                  \
+	"'ec2:DescribeNetworkInterfaces':{'NetworkInterfaces':[" list "]}}"
+#define ENI_2                                                                            \
+	"{'NetworkInterfaceId':'eni-2','Status':'in-use','Description':'ELB app/x',"     \
+	"'Attachment':{'InstanceOwnerId':'amazon-elb'}}"
+
+Test(domain_parts, left_over_interfaces_go_others_are_named)
+{
+	static const struct scene rows[] = {
+		{.id = "NW-08 of the CNI, detached",
+		 LEAVE,
+		 .answers =
+			 IN_SUBNET("{'NetworkInterfaceId':'eni-1','Status':'available',"
+				   "'Description':'aws-K8S-i-0abc'}," ENI_2),
+		 .says = {"call ec2:DeleteNetworkInterface", "eni-1", "!eni-2"}},
+		{.id = "NW-08 of another service: waited for by name and owner",
+		 LEAVE,
+		 .answers = IN_SUBNET(ENI_2),
+		 .says = {"wait:", "eni-2 (in-use, ELB app/x, of amazon-elb)"}},
+		{.id = "NW-08 and then a person's",
+		 LEAVE,
+		 .age_s = 3000,
+		 .answers = IN_SUBNET(ENI_2),
+		 .says = {"fail blocked human",
+			  "eni-2 (in-use, ELB app/x, of amazon-elb)"}},
+		{.id = "NW-08 detached, but nobody says it is of our nodes",
+		 LEAVE,
+		 .answers =
+			 IN_SUBNET("{'NetworkInterfaceId':'eni-3','Status':'available',"
+				   "'Description':'by hand'}"),
+		 .says = {"wait:", "eni-3", "!DeleteNetworkInterface"}},
+		{.id = "OP-07 a service with a load balancer is named before anything is deleted",
+		 .kind = "delete_cluster",
+		 .step = "check_load_balancers",
+		 .answers =
+			 "{'eks:DescribeCluster':{'cluster':{'status':'ACTIVE','name':'demo'}},"
+			 "'kubernetes:list services':{'items':[{'metadata':{'namespace':'web',"
+			 "'name':'front'},'spec':{'type':'LoadBalancer'}}]}}",
+		 .says = {"fail blocked human", "web/front"}},
+		{.id = "OP-07 gone is seen twice",
+		 .kind = "delete_cluster",
+		 .step = "delete_hyperpod",
+		 .says = {"wait: a second look that the HyperPod cluster is gone"}},
+	};
+
+	SCENES_HOLD(rows);
+}

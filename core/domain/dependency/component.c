@@ -44,7 +44,7 @@ const struct component component_s3_csi = {
 	.role = &role_s3_csi,
 	.needs = "pod_identity",
 	.pods_per_node = 1,
-	.pods = 1,
+	.pods = 2, /* controller; a helper of the mount (case ST-07) */
 };
 const struct component component_fsx_csi = {
 	.name = "fsx_csi",

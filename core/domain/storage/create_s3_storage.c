@@ -199,7 +199,11 @@ static void volume_plan(struct step_ctx *c, struct exchange *x)
 	struct err *e;
 
 	if (twin) {
-		step_fail(c, ERR_CONFLICT, "the volume %s has the handle we need", twin);
+		e = step_fail(
+			c, ERR_STATE_CONFLICT,
+			"the volume %s has the handle we need: pods of both would hang",
+			twin);
+		err_fix(e, "Delete that volume, or choose another name for the storage.");
 		return;
 	}
 	if (there && !object_is_ours(there)) {

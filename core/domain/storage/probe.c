@@ -124,6 +124,23 @@ static bool read_events(struct step_ctx *c, struct exchange *x, const char *pod)
 				c->arena, "involvedObject.name=%s,type=Warning", pod)});
 }
 
+/*
+ * The driver mounts in a pod of its own beside the first pod of a node (case
+ * ST-07): when that one does not fit, the user's pod only says it waits.
+ */
+static bool read_helpers(struct step_ctx *c, struct exchange *x)
+{
+	return read_kube(
+		c, x, "helpers",
+		&(struct kube_request){.verb = KUBE_LIST,
+				       .api = "v1",
+				       .plural = "pods",
+				       .ns = "mount-s3",
+				       .label_selector = arena_printf(
+					       c->arena, "s3.csi.aws.com/volume-name=%s",
+					       storage_volume(c))});
+}
+
 bool probe_wait_observe(struct step_ctx *c, struct exchange *x)
 {
 	struct kube_request r = job_request(c, KUBE_GET);
@@ -138,7 +155,7 @@ bool probe_wait_observe(struct step_ctx *c, struct exchange *x)
 	pod = json_str_at(saw(c, "pods"), "items.0.metadata.name");
 	if (!pod)
 		return false;
-	if (read_events(c, x, pod))
+	if (read_events(c, x, pod) || read_helpers(c, x))
 		return true;
 	return job_has(saw(c, "job"), "Failed") &&
 	       read_kube(c, x, "log",
@@ -168,9 +185,28 @@ static const char *waiting_reason(struct step_ctx *c)
 			   json_str_or(pod, "status.phase", "no pod yet"));
 }
 
+/* Why a mount helper has no node, in the scheduler's words; NULL: none waits. */
+static const char *helper_trouble(struct step_ctx *c)
+{
+	size_t i;
+	json_t *pod;
+
+	json_array_foreach(json_at(saw(c, "helpers"), "items"), i, pod) {
+		const json_t *placed = json_find(json_at(pod, "status.conditions"),
+						 "type", "PodScheduled");
+
+		if (streq(json_str_or(placed, "status", ""), "False"))
+			return arena_printf(
+				c->arena, "the mount helper %s does not fit: %s",
+				json_str_or(pod, "metadata.name", "?"),
+				json_str_or(placed, "message", "no reason given"));
+	}
+	return NULL;
+}
+
 static void probe_failed(struct step_ctx *c)
 {
-	const char *why = newest_warning(c);
+	const char *why = helper_trouble(c) ? helper_trouble(c) : newest_warning(c);
 	const char *log = saw_text(c, "log");
 	struct err *e =
 		step_fail(c, ERR_STORAGE_FAILED,
@@ -183,9 +219,13 @@ static void probe_failed(struct step_ctx *c)
 	err_because(e, "kubernetes job",
 		    json_str_at(condition(saw(c, "job"), "Failed"), "reason"),
 		    json_str_at(condition(saw(c, "job"), "Failed"), "message"), NULL);
-	err_fix(e,
-		"Check that the driver's role may use the bucket and that nodes reach S3, "
-		"then retry.");
+	if (helper_trouble(c))
+		err_fix(e, "Free a pod slot and memory on the node, or add nodes; then "
+			   "retry. The bucket is not the cause.");
+	else
+		err_fix(e,
+			"Check that the driver's role may use the bucket and that nodes "
+			"reach S3, then retry.");
 }
 
 void probe_wait_plan(struct step_ctx *c, struct exchange *x)
@@ -206,7 +246,7 @@ void probe_wait_plan(struct step_ctx *c, struct exchange *x)
 		probe_failed(c);
 		return;
 	}
-	why = newest_warning(c);
+	why = helper_trouble(c) ? helper_trouble(c) : newest_warning(c);
 	step_wait(c, 5, "the probe job of %s (%s)%s%s", storage_name(c),
 		  waiting_reason(c), why ? ": " : "", why ? why : "");
 }
