@@ -50,26 +50,6 @@ enum retry_word err_retry(const struct err *e)
 	return e->retry != RETRY_UNSET ? e->retry : errc_info(e->code)->retry;
 }
 
-/*
- * Texts of libraries and of the cloud may quote any bytes; an error goes into
- * JSON, which may not carry them.
- */
-static void make_utf8(char *z)
-{
-	struct str rest = str_of(z);
-
-	while (rest.n > 0) {
-		size_t len = str_utf8_sequence(rest);
-
-		if (len == 0) {
-			z[rest.p - z] = '?';
-			len = 1;
-		}
-		rest.p += len;
-		rest.n -= len;
-	}
-}
-
 /* vsnprintf that cuts at a character border. */
 __attribute__((format(printf, 3, 0))) static void print_cut(char *dst, size_t size,
 							    const char *fmt, va_list ap)
@@ -88,13 +68,13 @@ __attribute__((format(printf, 3, 0))) static void print_cut(char *dst, size_t si
 		    !str_is_utf8((struct str){dst + n - 1, size - n}))
 			dst[n - 1] = '\0';
 	}
-	make_utf8(dst);
+	str_make_utf8(dst);
 }
 
 static void copy(char *dst, size_t size, const char *src)
 {
 	str_copy(dst, size, src);
-	make_utf8(dst);
+	str_make_utf8(dst);
 }
 
 bool(err_set)(struct err *e, enum errc code, const char *fmt, ...)

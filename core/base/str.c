@@ -137,6 +137,33 @@ bool str_is_utf8(struct str s)
 	return true;
 }
 
+void str_make_utf8(char *z)
+{
+	struct str rest = str_of(z);
+
+	while (rest.n > 0) {
+		size_t len = str_utf8_sequence(rest);
+
+		if (len == 0) {
+			z[rest.p - z] = '?';
+			len = 1;
+		}
+		rest.p += len;
+		rest.n -= len;
+	}
+}
+
+const char *str_as_utf8(struct arena *a, const char *z)
+{
+	char *copy;
+
+	if (!z || str_is_utf8(str_of(z)))
+		return z;
+	copy = arena_strdup(a, z);
+	str_make_utf8(copy);
+	return copy;
+}
+
 bool streq(const char *a, const char *b)
 {
 	return a == b || (a && b && strcmp(a, b) == 0);

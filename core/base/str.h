@@ -50,6 +50,11 @@ bool str_is_utf8(struct str s);
 /* Bytes of the well-formed sequence that s starts with; 0 when it does not. */
 size_t str_utf8_sequence(struct str s);
 
+/* Bytes that are no UTF-8 become '?': texts of libraries and of the cloud may quote
+ * any, and JSON may not carry them. str_as_utf8 copies only where it must. */
+void str_make_utf8(char *z);
+const char *str_as_utf8(struct arena *a, const char *z);
+
 /* NULL-safe comparisons for NUL-terminated strings. */
 bool streq(const char *a, const char *b);
 bool str_starts(const char *z, const char *prefix);

@@ -31,8 +31,8 @@ int64_t runner_call_ms(const struct runner *r, const struct exchange *x)
 {
 	if (x->via == VIA_HELM)
 		return r->helm ? r->helm->timeout_ms : r->cfg->call_timeout_ms;
-	/* aws_call repeats once after a refusal of stale credentials. */
-	return x->via == VIA_AWS ? 2 * r->cfg->call_timeout_ms : r->cfg->call_timeout_ms;
+	/* aws_call and kube_call repeat once after a refusal of stale credentials. */
+	return 2 * r->cfg->call_timeout_ms;
 }
 
 /* At least what the longest exchange needs, or no claim could ever make it. */
@@ -117,9 +117,11 @@ void runner_exchange(struct runner *r, const struct exchange *x, const char *tok
 		ask_kube(r, x, a, ret);
 	else if (x->via == VIA_HELM)
 		ask_helm(r, x, a, ret);
-	ret->code = ret->code ? ret->code : "";
-	ret->message = ret->message ? ret->message : "";
-	ret->request_id = ret->request_id ? ret->request_id : "";
+	/* A proxy's page, a log, the tail of Helm's output: cut anywhere, any bytes. */
+	ret->text = str_as_utf8(a, ret->text);
+	ret->code = ret->code ? str_as_utf8(a, ret->code) : "";
+	ret->message = ret->message ? str_as_utf8(a, ret->message) : "";
+	ret->request_id = ret->request_id ? str_as_utf8(a, ret->request_id) : "";
 	if (!ret->ok && ret->errc == ERR_NONE)
 		ret->errc = ret->ambiguous ? ERR_AMBIGUOUS : ERR_CLOUD_REFUSED;
 }

@@ -4,6 +4,7 @@
 
 #include "core/json/tree.h"
 #include "core/op/runner.h"
+#include "core/op/walk.h"
 
 static struct arena a;
 
@@ -221,4 +222,44 @@ Test(step, kinds_are_found_and_drawn)
 				       "    two --> three\n"
 				       "    two --> one : retry\n"
 				       "    three --> [*]\n");
+}
+
+/* --- what comes back -------------------------------------------------------- */
+
+static void any_bytes(struct runner *r, const struct exchange *x, const char *token,
+		      struct arena *arena, struct answer *ret)
+{
+	(void)r, (void)x, (void)token, (void)arena;
+	ret->code = "cut\xE2\x82";
+	ret->message = "\x9A\xC5\xBA done \xF0\x9F";
+	ret->text = "line\xFF";
+	ret->request_id = "r-1";
+	ret->errc = ERR_CLOUD_REFUSED;
+}
+
+/* The tail of a program's output begins and ends anywhere; the ledger keeps it. */
+Test(step, answers_of_any_bytes_can_be_stored)
+{
+	struct runner r = {.exchange = any_bytes};
+	const struct exchange x = {.via = VIA_HELM};
+	struct answer ans, again;
+
+	runner_exchange(&r, &x, NULL, &a, &ans);
+	cr_expect_str_eq(ans.code, "cut??");
+	cr_expect_str_eq(ans.message, "?\xC5\xBA done ??");
+	answer_restore(answer_store(&ans, &a), &x, &a, &again);
+	cr_expect_str_eq(again.message, ans.message);
+	cr_expect_str_eq(again.text, "line?");
+	cr_expect_str_eq(again.request_id, "r-1");
+}
+
+/* A refused token is renewed and the request sent once more: that must end before
+ * the lease does, too. */
+Test(step, a_call_may_be_sent_twice)
+{
+	const struct config cfg = {.call_timeout_ms = 100, .lease_ms = 1000};
+	const struct runner r = {.cfg = &cfg};
+
+	cr_expect_eq(runner_call_ms(&r, &(struct exchange){.via = VIA_AWS}), 200);
+	cr_expect_eq(runner_call_ms(&r, &(struct exchange){.via = VIA_KUBE}), 200);
 }
