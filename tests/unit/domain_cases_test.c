@@ -383,3 +383,57 @@ Test(domain_cases, an_own_script_is_looked_at_before_it_kills_a_node)
 
 	SCENES_HOLD(rows);
 }
+
+/* --- the same request, and answers that agents can hold
+ * ------------------------------------ */
+
+static const char *digest_of(struct arena *a, const struct capability *cap,
+			     const char *text)
+{
+	void *in = arena_alloc(a, cap->in_size);
+	struct err e = {0};
+
+	cr_assert(field_decode(cap->in, scene_tree(a, text), a, in, &e), "%s", e.detail);
+	return json_digest(a, field_encode(cap->in, in, a));
+}
+
+/* Case MC-02. */
+Test(domain_cases, a_default_spelt_out_and_another_order_are_the_same_request)
+{
+	const struct capability *cap = capability_find("create_cluster");
+	struct arena a;
+	const char *plain;
+
+	arena_init(&a, 0);
+	plain = digest_of(
+		&a, cap,
+		"{'name':'a','zone':'us-west-2a','instance_type':'ml.g5.xlarge'}");
+	cr_assert_str_eq(
+		digest_of(
+			&a, cap,
+			"{'count':1,'instance_type':'ml.g5.xlarge','group_name':'workers',"
+			"'zone':'us-west-2a','name':'a','capacity_type':'on_demand'}"),
+		plain);
+	cr_assert_str_neq(digest_of(&a, cap,
+				    "{'name':'a','zone':'us-west-2a','instance_type':"
+				    "'ml.g5.xlarge','count':2}"),
+			  plain);
+	arena_free(&a);
+}
+
+/* Case MC-06: what an agent reads before it can do anything: 1 KiB a tool. */
+Test(domain_cases, the_list_of_tools_leaves_room_for_work)
+{
+	struct arena a;
+	size_t n = 0, bytes = 0;
+
+	arena_init(&a, 0);
+	for (; capabilities[n]; n++)
+		bytes += strlen(json_text(&a, capability_input_schema(capabilities[n],
+								      true, &a))) +
+			 strlen(capabilities[n]->doc);
+	cr_log_info("%zu tools, %zu bytes", n, bytes);
+	cr_assert_leq(n, 40);
+	cr_assert_leq(bytes, 36 * 1024, "%zu bytes of schemas", bytes);
+	arena_free(&a);
+}
