@@ -10,6 +10,7 @@
 #include "fcgi/auth.h"
 #include "fcgi/documents.h"
 #include "fcgi/http.h"
+#include "fcgi/live.h"
 #include "fcgi/mcp.h"
 #include "fcgi/problem.h"
 #include "fcgi/rest.h"
@@ -276,6 +277,10 @@ static void serve(struct visit *v)
 	}
 	if (serve_open(v))
 		return;
+	if (v->req.n_segments > 0 && streq(v->req.segment[0], "ws")) {
+		live_authorise(app, &v->req, &v->who, &v->res);
+		return;
+	}
 	v->face = at(&v->req, 1, "mcp", NULL, NULL) ? METRICS_MCP : METRICS_REST;
 	if (!auth_caller(app->sessions, app->db, &v->req, &v->who, &e)) {
 		refuse(v, &e);

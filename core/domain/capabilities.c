@@ -27,6 +27,9 @@ extern const struct capability cap_list_storages;
 extern const struct capability cap_delete_storage;
 extern const struct capability cap_delete_cluster;
 extern const struct capability cap_forget_cluster;
+/* pods */
+extern const struct capability cap_list_pods;
+extern const struct capability cap_get_pod_logs;
 /* operations */
 extern const struct capability cap_list_operations;
 extern const struct capability cap_get_operation;
@@ -65,6 +68,9 @@ const struct capability *const capabilities[] = {
 	&cap_delete_storage,
 	&cap_delete_cluster,
 	&cap_forget_cluster,
+	/* pods */
+	&cap_list_pods,
+	&cap_get_pod_logs,
 	/* operations */
 	&cap_list_operations,
 	&cap_get_operation,

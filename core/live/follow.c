@@ -303,6 +303,7 @@ static bool pod_changed(void *ctx, enum kube_change change, const json_t *pod)
 	if (!f->placed && f->seen) {
 		f->placed = true;
 		f->run = f->now;
+		loop_stop_timer(f->up->loop, &f->retry);
 		follow_check_ready(f);
 	}
 	step(f);

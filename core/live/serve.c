@@ -10,7 +10,7 @@ enum { DRAIN_MS = 3000, IDLE_MS = 1000 };
 struct server {
 	struct loop *loop;
 	struct loop_watch stop, net_ready;
-	struct loop_timer net_due, idle;
+	struct loop_timer idle;
 	bool stopping;
 	struct net_multi *net;
 	struct world world; /* credentials and tokens */
@@ -35,17 +35,6 @@ static void on_net(void *ctx)
 	net_multi_run(s->net);
 }
 
-static void end_turn(void *ctx)
-{
-	struct server *s = ctx;
-	const int64_t wait_ms = net_multi_wait_ms(s->net);
-
-	if (wait_ms >= 0)
-		loop_after(s->loop, &s->net_due, wait_ms);
-	else
-		loop_stop_timer(s->loop, &s->net_due);
-}
-
 /* Nobody's timer may be due for long, but a stop is seen. */
 static void on_idle(void *ctx)
 {
@@ -62,7 +51,7 @@ static bool prepare(struct server *s, struct arena *a, const struct config *cfg,
 		db_new(a, cfg->database_url, "instantstart-live", clock, rng_system());
 
 	s->loop = loop_new(a, clock, e);
-	s->net = s->loop ? net_multi_new(a, clock, e) : NULL;
+	s->net = s->loop ? net_multi_new(a, e) : NULL;
 	if (!s->net ||
 	    !world_init(&s->world, a, cfg, db, clock, rng_system(), log, NULL, "live", e))
 		return false;
@@ -73,7 +62,6 @@ static bool prepare(struct server *s, struct arena *a, const struct config *cfg,
 				   .rng = rng_system()};
 	s->stop = (struct loop_watch){on_stop, s, stop_fd};
 	s->net_ready = (struct loop_watch){on_net, s, net_multi_fd(s->net)};
-	s->net_due = (struct loop_timer){.fn = on_net, .ctx = s};
 	s->idle = (struct loop_timer){.fn = on_idle, .ctx = s};
 	return loop_add(s->loop, &s->stop, e) && loop_add(s->loop, &s->net_ready, e);
 }
@@ -95,7 +83,6 @@ static bool open_all(struct server *s, struct arena *a, const struct config *cfg
 	s->socket = socket_open(a, s->loop, &s->viewers, ws_fd, e);
 	if (!s->socket)
 		return false;
-	loop_at_end(s->loop, end_turn, s);
 	viewers_start(&s->viewers);
 	on_idle(s);
 	return true;

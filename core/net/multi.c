@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "core/base/buf.h"
@@ -15,8 +16,7 @@ enum { CONNECT_MS = 10 * 1000, REFUSAL_MAX = 64 * 1024, KEEPALIVE_S = 60, BATCH 
 struct net_multi {
 	CURLM *curl;
 	int epoll;
-	struct clock *clock;
-	int64_t due_ms;           /* -1: no timer */
+	int timer;                /* libcurl's, beside its sockets */
 	bool running;             /* inside of libcurl or of a callback */
 	struct net_stream *first; /* all of them */
 };
@@ -29,6 +29,7 @@ struct net_stream {
 	struct http_request req;
 	struct net_events events;
 	struct buf refusal;
+	bool added; /* to libcurl, which takes none while it calls back */
 	bool begun, stopped, closed;
 };
 
@@ -57,10 +58,16 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *kn
 
 static int on_timer(CURLM *curl, long ms, void *ctx)
 {
-	struct net_multi *m = ctx;
+	const struct net_multi *m = ctx;
+	struct itimerspec when = {0}; /* all zeroes stop it */
 
 	(void)curl;
-	m->due_ms = ms < 0 ? -1 : m->clock->mono_ms(m->clock) + ms;
+	if (ms == 0)
+		when.it_value.tv_nsec = 1;
+	else if (ms > 0)
+		when.it_value = (struct timespec){.tv_sec = ms / 1000,
+						  .tv_nsec = ms % 1000 * 1000000};
+	timerfd_settime(m->timer, 0, &when, NULL);
 	return 0;
 }
 
@@ -154,9 +161,16 @@ static void release(struct net_stream *s)
 		s->m->first = s->next;
 	if (s->next)
 		s->next->prev = s->prev;
-	curl_multi_remove_handle(s->m->curl, s->easy);
+	if (s->added)
+		curl_multi_remove_handle(s->m->curl, s->easy);
 	curl_easy_cleanup(s->easy);
 	arena_free(&arena);
+}
+
+static void add(struct net_stream *s)
+{
+	s->added = true;
+	curl_multi_add_handle(s->m->curl, s->easy);
 }
 
 struct net_stream *net_stream_open(struct net_multi *m, const struct http_request *req,
@@ -187,7 +201,8 @@ struct net_stream *net_stream_open(struct net_multi *m, const struct http_reques
 	if (m->first)
 		m->first->prev = s;
 	m->first = s;
-	curl_multi_add_handle(m->curl, s->easy);
+	if (!m->running)
+		add(s);
 	return s;
 }
 
@@ -217,6 +232,7 @@ static void finish(struct net_stream *s, CURLcode code)
 	s->closed = true;
 }
 
+/* What callbacks have opened and closed. */
 static void sweep(struct net_multi *m)
 {
 	struct net_stream *next;
@@ -225,29 +241,35 @@ static void sweep(struct net_multi *m)
 		next = s->next;
 		if (s->closed)
 			release(s);
+		else if (!s->added)
+			add(s);
 	}
+}
+
+static void act(struct net_multi *m, const struct epoll_event *ev)
+{
+	const int what = (ev->events & (EPOLLIN | EPOLLHUP) ? CURL_CSELECT_IN : 0) |
+			 (ev->events & EPOLLOUT ? CURL_CSELECT_OUT : 0) |
+			 (ev->events & EPOLLERR ? CURL_CSELECT_ERR : 0);
+	uint64_t times;
+	int left;
+
+	if (ev->data.fd != m->timer)
+		curl_multi_socket_action(m->curl, ev->data.fd, what, &left);
+	else if (read(m->timer, &times, sizeof(times)) > 0)
+		curl_multi_socket_action(m->curl, CURL_SOCKET_TIMEOUT, 0, &left);
 }
 
 void net_multi_run(struct net_multi *m)
 {
 	struct epoll_event ev[BATCH];
-	int left = 0;
 	CURLMsg *msg;
+	int left;
 	const int n = epoll_wait(m->epoll, ev, BATCH, 0);
 
 	m->running = true;
-	for (int i = 0; i < n; i++) {
-		const int what =
-			(ev[i].events & (EPOLLIN | EPOLLHUP) ? CURL_CSELECT_IN : 0) |
-			(ev[i].events & EPOLLOUT ? CURL_CSELECT_OUT : 0) |
-			(ev[i].events & EPOLLERR ? CURL_CSELECT_ERR : 0);
-
-		curl_multi_socket_action(m->curl, ev[i].data.fd, what, &left);
-	}
-	if (m->due_ms >= 0 && m->clock->mono_ms(m->clock) >= m->due_ms) {
-		m->due_ms = -1;
-		curl_multi_socket_action(m->curl, CURL_SOCKET_TIMEOUT, 0, &left);
-	}
+	for (int i = 0; i < n; i++)
+		act(m, &ev[i]);
 	while ((msg = curl_multi_info_read(m->curl, &left))) {
 		char *at = NULL;
 
@@ -265,15 +287,6 @@ int net_multi_fd(const struct net_multi *m)
 	return m->epoll;
 }
 
-int64_t net_multi_wait_ms(const struct net_multi *m)
-{
-	const int64_t left = m->due_ms - m->clock->mono_ms(m->clock);
-
-	if (m->due_ms < 0)
-		return -1;
-	return left > 0 ? left : 0;
-}
-
 static void free_multi(void *at)
 {
 	struct net_multi *m = at;
@@ -281,18 +294,24 @@ static void free_multi(void *at)
 	while (m->first)
 		release(m->first);
 	curl_multi_cleanup(m->curl);
+	close(m->timer);
 	close(m->epoll);
 }
 
-struct net_multi *net_multi_new(struct arena *a, struct clock *clock, struct err *e)
+struct net_multi *net_multi_new(struct arena *a, struct err *e)
 {
+	struct epoll_event ev = {.events = EPOLLIN};
 	struct net_multi *m = arena_new(a, struct net_multi);
 
-	*m = (struct net_multi){.curl = curl_multi_init(),
-				.epoll = epoll_create1(EPOLL_CLOEXEC),
-				.clock = clock,
-				.due_ms = -1};
-	if (!m->curl || m->epoll < 0) {
+	*m = (struct net_multi){
+		.curl = curl_multi_init(),
+		.epoll = epoll_create1(EPOLL_CLOEXEC),
+		.timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)};
+	ev.data.fd = m->timer;
+	if (m->curl && m->epoll >= 0 && m->timer >= 0 &&
+	    epoll_ctl(m->epoll, EPOLL_CTL_ADD, m->timer, &ev) != 0)
+		m->epoll = -1;
+	if (!m->curl || m->epoll < 0 || m->timer < 0) {
 		err_set(e, ERR_INTERNAL, "libcurl cannot be started");
 		return NULL;
 	}

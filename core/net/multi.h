@@ -16,7 +16,6 @@
 #include <stdint.h>
 
 #include "core/base/arena.h"
-#include "core/base/clock.h"
 #include "core/base/err.h"
 #include "core/net/transport.h"
 
@@ -32,11 +31,9 @@ struct net_events {
 	void *ctx;
 };
 
-struct net_multi *net_multi_new(struct arena *a, struct clock *clock, struct err *e)
+struct net_multi *net_multi_new(struct arena *a, struct err *e)
 	__attribute__((warn_unused_result));
 int net_multi_fd(const struct net_multi *m);
-/* Until libcurl wants net_multi_run() though nothing is readable; -1: never. */
-int64_t net_multi_wait_ms(const struct net_multi *m);
 void net_multi_run(struct net_multi *m);
 
 /* NULL: the request cannot be sent at all. */

@@ -4,7 +4,7 @@
 #include "core/op/runner.h"
 #include "gen/queries.h"
 
-static const char *key_of(struct call *c, enum aws_op_id op, const json_t *in)
+const char *cached_key(struct call *c, enum aws_op_id op, const json_t *in)
 {
 	return arena_printf(c->arena, "%s/%s/%s/%.16s", aws_op_service(aws_op(op)),
 			    aws_op_name(aws_op(op)), c->where->region,
@@ -30,7 +30,7 @@ static bool stored(struct call *c, const char *key, json_t **ret_out, int64_t *r
 bool cached_read(struct call *c, enum aws_op_id op, const json_t *in, int64_t max_age_s,
 		 json_t **ret_out, int64_t *ret_observed_ms, struct err *e)
 {
-	const char *key = key_of(c, op, in ? in : json_new_object(c->arena));
+	const char *key = cached_key(c, op, in ? in : json_new_object(c->arena));
 	json_t *old = NULL;
 	int64_t age_ms = 0;
 	struct db_rows rows;

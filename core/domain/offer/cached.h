@@ -16,4 +16,7 @@ bool cached_read(struct call *c, enum aws_op_id op, const json_t *in, int64_t ma
 		 json_t **ret_out, int64_t *ret_observed_ms, struct err *e)
 	__attribute__((warn_unused_result));
 
+/* Where that answer is kept: the key of its row. */
+const char *cached_key(struct call *c, enum aws_op_id op, const json_t *in);
+
 #endif
