@@ -22,8 +22,11 @@ enum {
 	LIMIT_JSON_DEPTH = 64,
 	/* Violations reported for one input; the rest are counted. */
 	LIMIT_VIOLATIONS = 32,
-	/* Reads that one step may make in one claim before it settles. */
-	LIMIT_READS_PER_CLAIM = 32,
+	/*
+	 * Reads that one step may make in one claim before it settles. SageMaker has
+	 * more than 1500 quotas, a hundred a page, and as many defaults.
+	 */
+	LIMIT_READS_PER_CLAIM = 128,
 	LIMIT_PAGES = 200,
 };
 

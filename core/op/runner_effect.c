@@ -301,8 +301,7 @@ static bool may_intend(struct walk *w, const struct effect *f)
 		w->exact_due = true;
 		return false;
 	}
-	if (cl->issued && same_item &&
-	    !str_starts(json_str_at(cl->answer, "choice"), "effect_"))
+	if (cl->issued && same_item && !walk_word(w))
 		apply_class(w, f, cl->issued_at_ms);
 	return w->ctx.verdict.kind == VERDICT_NONE;
 }

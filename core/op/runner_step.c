@@ -96,6 +96,28 @@ static bool take_read(struct walk *w, const struct answer *ans)
 	return c->verdict.kind == VERDICT_NONE;
 }
 
+/*
+ * Answers stay in the step's arena, whose cap ends the process: a claim that has
+ * read half of it full goes on in the next.
+ */
+static bool has_room(const struct walk *w)
+{
+	return w->a->used <= w->a->cap / 2;
+}
+
+/*
+ * Whether one more read fits into the claim. It need not end before the lease
+ * does, whatever happens: one that comes late changes nothing, its settlement is
+ * refused.
+ */
+static bool has_time_to_read(const struct walk *w)
+{
+	struct clock *clock = w->r->clock;
+	const int64_t left = w->start_mono_ms + w->lease_ms - clock->mono_ms(clock);
+
+	return left >= w->r->cfg->call_timeout_ms + runner_margin_ms(w->lease_ms);
+}
+
 /* The claim's share of reading is over: go on in the next, from the cursor. */
 static void read_on(struct walk *w, int64_t due_ms)
 {
@@ -117,8 +139,8 @@ static void observe(struct walk *w)
 		    c->verdict.kind != VERDICT_NONE)
 			return;
 		wait_ms = c->reads ? 0 : runner_budget_ms(w->r, &x);
-		if (wait_ms || c->reads >= LIMIT_READS_PER_CLAIM ||
-		    !walk_has_time(w, &x)) {
+		if (wait_ms || c->reads >= LIMIT_READS_PER_CLAIM || !has_room(w) ||
+		    !has_time_to_read(w)) {
 			read_on(w, wait_ms);
 			return;
 		}

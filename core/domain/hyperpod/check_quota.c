@@ -10,7 +10,7 @@
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 
-/* A claim may make 32 reads; whoever has more clusters is warned. */
+/* Bounds the reads of a claim; whoever has more clusters is warned. */
 enum { CLUSTERS_MAX = 20 };
 
 static const char *wanted(struct step_ctx *c)
