@@ -165,6 +165,19 @@ static bool read_release(struct run *u)
 	return true;
 }
 
+/* --labels a=b,c=d: on the record from its beginning. */
+static void add_labels(const struct run *u, json_t *labels)
+{
+	struct str rest = str_of(u->r->labels ? u->r->labels : "");
+
+	while (rest.p && rest.n) {
+		struct str value = str_cut(&rest, ',');
+		const char *key = str_dup(u->a, str_cut(&value, '='));
+
+		json_object_set_new(labels, key, json_string(str_dup(u->a, value)));
+	}
+}
+
 static bool record(struct run *u, const struct chart *c, int64_t revision,
 		   const char *status)
 {
@@ -180,6 +193,7 @@ static bool record(struct run *u, const struct chart *c, int64_t revision,
 		"version", arena_printf(u->a, "%lld", (long long)revision), "createdAt",
 		arena_printf(u->a, "%lld", (long long)now_s(u)), "data", "release",
 		payload(u, c));
+	add_labels(u, json_at(q.body, "metadata.labels"));
 	return ask(u, &q, NULL, &res);
 }
 
