@@ -213,7 +213,7 @@ test('import, select and forget; delete wants the name typed and lists what is l
 	await page.getByText(/twin is forgotten here/).waitFor();
 	await page.goto(`${s.url}/clusters/first`);
 	await button(page, 'Delete').click();
-	const sure = dialog(page).getByRole('button', {name: 'Delete'});
+	const sure = dialog(page).getByRole('button', {name: 'Delete', exact: true});
 
 	await dialog(page).getByText('1 node', {exact: true}).waitFor();
 	await dialog(page).getByText('1 storage', {exact: true}).waitFor();
@@ -291,7 +291,9 @@ test('the main tasks by keyboard alone', async () => {
 	await h1(p, /^Operations/);
 	await keys('g', 's');
 	await h1(p, 'Settings');
-	await tabTo(/radio|BUTTON.*Dark/i);
+	await tabTo(/BUTTON.*As the system/);
+	await keys('ArrowRight', 'ArrowRight', 'Enter');
+	await p.waitForFunction(() => document.body.classList.contains('awsui-dark-mode'));
 	await keys('g', 't');
 	await h1(p, /^Access tokens/);
 	await keys('g', 'a');
@@ -329,7 +331,7 @@ test('the main tasks by keyboard alone', async () => {
 	await h1(p, 'typed');
 	await tabTo(/BUTTON.*Delete/);
 	await keys('Enter');
-	await dialog(p).getByText(/DeleteCluster/).first().waitFor();
+	await dialog(p).getByText('sagemaker:DeleteCluster', {exact: true}).waitFor();
 	await tabTo(/INPUT.*type typed/);
 	await p.keyboard.type('typed');
 	await keys('Enter');
@@ -346,15 +348,21 @@ test('axe finds nothing on any page, light and dark; every language shows', asyn
 	const p = await signedIn(s, browser, {reducedMotion: 'reduce'});
 	const prefer = prefs => p.evaluate(x => localStorage.setItem('instantstart.prefs', JSON.stringify(x)), prefs);
 
-	for (const [mode, density] of [['light', 'comfortable'], ['dark', 'compact']]) {
-		await prefer({mode, density});
-		for (const path of paths) {
-			await p.goto(s.url + path);
-			await p.locator('main h1').first().waitFor();
-			await p.waitForFunction(() => !document.querySelector('main [class*=spinner]'));
-			await accessible(p, `${path} ${mode}`);
+	for (const path of paths) {
+		await p.goto(s.url + path);
+		await p.locator('main h1').first().waitFor();
+		await p.waitForFunction(() => !document.querySelector('main [class*=spinner]'));
+		for (const colorScheme of ['light', 'dark']) {
+			await p.emulateMedia({colorScheme});
+			await p.waitForFunction(dark => document.body.classList.contains('awsui-dark-mode') === dark, colorScheme === 'dark');
+			await accessible(p, `${path} ${colorScheme}`);
 		}
 	}
+	await prefer({mode: 'dark', density: 'compact'});
+	await p.goto(`${s.url}/clusters/second`);
+	await p.waitForFunction(() => document.body.className.includes('compact') && document.body.className.includes('dark'));
+	await p.getByText(/of 8 ready/).waitFor();
+	await accessible(p, 'dense');
 	for (const [language, words] of [['zh-CN', '集群'], ['tr', 'Kümeler'], ['ro', 'Clustere'], ['hi', 'क्लस्टर']]) {
 		await prefer({language});
 		await p.goto(`${s.url}/clusters`);

@@ -7,6 +7,18 @@ import {App} from './app/app';
 import {timeZoneOf, usePrefs} from './app/prefs';
 import {Words} from './i18n';
 
+/* The server has another build than this page: its chunks have other names. Once a
+ * minute at most, so that a chunk that is really missing ends in words. */
+addEventListener('vite:preloadError', e => {
+	const last = Number(sessionStorage.getItem('instantstart.reloaded') ?? 0);
+
+	if (Date.now() - last < 60000)
+		return;
+	e.preventDefault();
+	sessionStorage.setItem('instantstart.reloaded', String(Date.now()));
+	location.reload();
+});
+
 function Root()
 {
 	const prefs = usePrefs();

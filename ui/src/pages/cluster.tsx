@@ -47,7 +47,7 @@ export default function ClusterPage({me, name}: PageProps)
 	if (error && !data)
 		return <ProblemAlert error={error} onRetry={() => void refetch()}/>;
 	if (!data)
-		return <Box textAlign='center' padding='xxl'><Spinner size='large'/></Box>;
+		return <Header variant='h1'>{name} <Spinner/></Header>;
 	const groups = pod.data?.groups ?? [];
 	const nodes = groups.reduce((n, g) => n + g.current_count, 0), wanted = groups.reduce((n, g) => n + g.target_count, 0);
 	const gpusOf = (type: string | undefined) => types.data?.items.find(i => i.instance_type === type)?.gpus ?? 0;

@@ -194,7 +194,7 @@ export default function OperationPage({me, name: id}: PageProps)
 	]});
 	if (!op)
 		return error ? <ProblemAlert error={error} onRetry={() => void refetch()}/>
-			: <Box textAlign='center' padding='xxl'><Spinner size='large'/></Box>;
+			: <Header variant='h1'>{t('ops.operation')} <Spinner/></Header>;
 	const retry = () => setChange({title: t('op.retry'), submit: t('op.retry'), call: order('retry', id), onDone: () => {}});
 	const phase = op.phases.find(p => p.name === op.phase);
 	const change_tab = (to: string) => setSearch(s => {
