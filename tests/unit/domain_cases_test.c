@@ -200,6 +200,15 @@ Test(domain_cases, a_training_plan_that_does_not_fit_is_refused)
 		 .data = "{'zone_id':'usw2-az2'}",
 		 .answers = PLAN("Active", "4"),
 		 .says = {"advance", "!warning"}},
+		{.id = "CC-05 by name, where no id is given",
+		 CREATE = ON_PLAN,
+		 .step = "check_training_plan",
+		 .data = "{'zone_id':'usw2-az1','zone_name':'us-west-2b'}",
+		 .answers =
+			 "{'sagemaker:DescribeTrainingPlan':{'AvailableInstanceCount':4,"
+			 "'Status':'Active','ReservedCapacitySummaries':[{"
+			 "'AvailabilityZone':'us-west-2c','InstanceType':'ml.p5.48xlarge'}]}}",
+		 .says = {"fail not-offered never", "in us-west-2c", "/zone"}},
 		{.id = "CC-05 available 2",
 		 CREATE = ON_PLAN,
 		 .step = "check_training_plan",

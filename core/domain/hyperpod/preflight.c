@@ -120,6 +120,7 @@ void offering_plan(struct step_ctx *c, struct exchange *x)
 	if (!check_subnet(c))
 		return;
 	step_save_str(c, "zone_id", json_str_at(zone, "ZoneId"));
+	step_save_str(c, "zone_name", json_str_at(zone, "ZoneName"));
 	if (json_array_size(offerings) == 0) {
 		/* Everywhere empty: a new type that EC2 does not list, perhaps. */
 		step_warn(
@@ -157,14 +158,25 @@ bool training_plan_observe(struct step_ctx *c, struct exchange *x)
 				   str_dup(c->arena, name)));
 }
 
-static const json_t *capacity_in(const json_t *plan, const char *zone_id)
+/* By the zone's id, which is the same in every account; by its name where the
+ * API gives no id; anywhere where it gives neither. */
+static bool is_in_zone(const struct step_ctx *c, const json_t *capacity)
+{
+	const char *id = json_str_at(capacity, "AvailabilityZoneId");
+	const char *name = json_str_at(capacity, "AvailabilityZone");
+
+	if (id)
+		return streq(id, json_str_or(c->data, "zone_id", ""));
+	return !name || streq(name, json_str_or(c->data, "zone_name", ""));
+}
+
+static const json_t *capacity_in(const struct step_ctx *c, const json_t *plan)
 {
 	size_t i;
 	json_t *r;
 
 	json_array_foreach(json_at(plan, "ReservedCapacitySummaries"), i, r)
-		if (streq(json_str_or(r, "AvailabilityZoneId", ""), zone_id) ||
-		    !json_str_at(r, "AvailabilityZoneId"))
+		if (is_in_zone(c, r))
 			return r;
 	return NULL;
 }
@@ -185,8 +197,11 @@ static bool check_plan_place(struct step_ctx *c, const json_t *plan,
 	const char *type = json_str_or(capacity, "InstanceType", "another type");
 
 	if (!capacity) {
-		const char *where = listed(c, json_at(plan, "ReservedCapacitySummaries"),
-					   "AvailabilityZoneId");
+		const json_t *places = json_at(plan, "ReservedCapacitySummaries");
+		const char *where = listed(c, places,
+					   json_str_at(places, "0.AvailabilityZoneId")
+						   ? "AvailabilityZoneId"
+						   : "AvailabilityZone");
 
 		refuse_plan(
 			c, "/zone", step_input(c, "zone"),
@@ -229,8 +244,7 @@ void training_plan_plan(struct step_ctx *c, struct exchange *x)
 			    arena_printf(c->arena, "the training plan is %s", status));
 		return;
 	}
-	if (!check_plan_place(c, plan,
-			      capacity_in(plan, json_str_or(c->data, "zone_id", ""))))
+	if (!check_plan_place(c, plan, capacity_in(c, plan)))
 		return;
 	/* Our own nodes hold theirs already when this is looked at again. */
 	if (left < count && !json_at(c->data, "plan_checked")) {
