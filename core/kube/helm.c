@@ -115,8 +115,9 @@ static const struct {
 	{"unexpected EOF", ERR_AMBIGUOUS, true},
 	{"connection reset", ERR_AMBIGUOUS, true},
 	{"cluster unreachable", ERR_CLOUD_UNREACHABLE, false},
-	{"no such host", ERR_CLOUD_UNREACHABLE, false},
-	{"connection refused", ERR_CLOUD_UNREACHABLE, false},
+	/* Not its look before it begins: it stopped midway. */
+	{"no such host", ERR_AMBIGUOUS, true},
+	{"connection refused", ERR_AMBIGUOUS, true},
 	{"failed calling webhook", ERR_CLOUD_UNAVAILABLE, false},
 	{"conflict with", ERR_FOREIGN_OBJECT, false},
 	{"exists and cannot be imported", ERR_FOREIGN_OBJECT, false},

@@ -73,6 +73,7 @@ struct run {
 	struct arena *a;
 	struct helm_result *ret;
 	json_t *secrets; /* the release's, as found */
+	bool begun;      /* what stops it now stops it midway */
 };
 
 static bool fail(struct run *u, enum errc errc, const char *text)
@@ -97,7 +98,10 @@ static bool ask(struct run *u, const struct kube_request *q, const char *except,
 		if (ret->errc != ERR_CLOUD_THROTTLED)
 			break;
 	}
-	return fail(u, ret->ambiguous ? ERR_AMBIGUOUS : ret->errc,
+	return fail(u,
+		    ret->ambiguous || (u->begun && ret->errc == ERR_CLOUD_UNREACHABLE)
+			    ? ERR_AMBIGUOUS
+			    : ret->errc,
 		    ret->message ? ret->message : "no answer");
 }
 
@@ -194,6 +198,7 @@ static bool record(struct run *u, const struct chart *c, int64_t revision,
 		arena_printf(u->a, "%lld", (long long)now_s(u)), "data", "release",
 		payload(u, c));
 	add_labels(u, json_at(q.body, "metadata.labels"));
+	u->begun = true;
 	return ask(u, &q, NULL, &res);
 }
 
@@ -304,6 +309,7 @@ static bool uninstall(struct run *u, const struct chart *c, int64_t last)
 
 	if (last == 0)
 		return true;
+	u->begun = true;
 	if (!mark(u, last, "uninstalling"))
 		return false;
 	for (size_t i = json_array_size(objects); i-- > 0;) {

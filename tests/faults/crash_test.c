@@ -3,7 +3,7 @@
  * and seeded random runs.
  *
  *   FAULTS_DB='host=… user=…' crash_test [small|cloud] [--sample N] [--seed S]
- *   [--runs N] [--kind K] [--point P] [--shard I/N] [-v]
+ *   [--runs N] [--kind K] [--point P] [--mutation M] [--shard I/N] [-v]
  *
  * Without --sample everything is run; --shard takes every N-th. A sample is
  * printed, and so is what fails, with the arguments that run it again.
@@ -21,7 +21,7 @@ struct options {
 	int64_t seed;
 	int64_t runs;     /* random ones for each scenario */
 	int64_t only_run; /* with --seed: this one alone */
-	int64_t only_point;
+	int64_t only_point, only_mutation;
 	int64_t shard, shards;
 	const char *kind; /* of the scenario's name; NULL: all */
 	bool verbose;
@@ -236,7 +236,9 @@ static void at_mutations(struct harness *h, const struct scenario *s,
 
 	for (int fault = 1; fault < n_faults; fault++) {
 		for (int nth = 1; nth <= ref->n_mutations; nth++) {
-			if (!is_picked(o, rng, t, ref->n_mutations * 4))
+			if (o->only_mutation
+				    ? nth != o->only_mutation
+				    : !is_picked(o, rng, t, ref->n_mutations * 4))
 				continue;
 			clear(h);
 			h->fault_nth = nth;
@@ -276,7 +278,7 @@ static _Noreturn void usage(void)
 {
 	fprintf(stderr,
 		"usage: crash_test [small|cloud] [--sample N] [--seed S] [--runs N] "
-		"[--run N] [--kind K] [--point P] [--shard I/N] [-v]\n");
+		"[--run N] [--kind K] [--point P] [--mutation M] [--shard I/N] [-v]\n");
 	exit(2);
 }
 
@@ -288,12 +290,13 @@ static void read_options(struct options *o, int argc, char **argv)
 			      .shards = 1,
 			      .world = &small_world};
 	for (int i = 1; i < argc; i++) {
-		int64_t *number = streq(argv[i], "--sample")  ? &o->sample
-				  : streq(argv[i], "--seed")  ? &o->seed
-				  : streq(argv[i], "--runs")  ? &o->runs
-				  : streq(argv[i], "--run")   ? &o->only_run
-				  : streq(argv[i], "--point") ? &o->only_point
-							      : NULL;
+		int64_t *number = streq(argv[i], "--sample")     ? &o->sample
+				  : streq(argv[i], "--seed")     ? &o->seed
+				  : streq(argv[i], "--runs")     ? &o->runs
+				  : streq(argv[i], "--run")      ? &o->only_run
+				  : streq(argv[i], "--point")    ? &o->only_point
+				  : streq(argv[i], "--mutation") ? &o->only_mutation
+								 : NULL;
 
 		if (streq(argv[i], "-v")) {
 			o->verbose = true;
@@ -326,8 +329,10 @@ static void run_scenario(struct harness *h, const struct scenario *s,
 	if (!learn(h, s, ref, t))
 		return;
 	if (o->only_run < 0) {
-		at_points(h, s, ref, o, rng, t);
-		at_mutations(h, s, ref, o, rng, t);
+		if (!o->only_mutation)
+			at_points(h, s, ref, o, rng, t);
+		if (!o->only_point)
+			at_mutations(h, s, ref, o, rng, t);
 	}
 	at_random(h, s, ref, o, t);
 	for (int i = 0; i < ref->n_stages; i++)
