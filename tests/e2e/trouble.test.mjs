@@ -74,6 +74,12 @@ describe('changes of mind', {concurrency: true}, () => {
 		const op = await create(s, 'doomed');
 
 		await atStep(s, op.id, 'create_eks_control_plane', 'wait_stack');
+		/* A delete that is refused stops nothing. */
+		const other = await call(s, 'DELETE', `/api/v1/clusters/doomed?confirm=doomed&plan_digest=${'0'.repeat(64)}`,
+			{role: 'operator'});
+
+		assert.equal(other.json.code, 'plan-changed', other.text);
+		assert.equal(psql(s, `select cancel_requested from operation where id = '${op.id}'`), 'f');
 		const gone = await remove(s, 'doomed');
 
 		await succeeded(s, gone.id);

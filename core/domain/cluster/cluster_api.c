@@ -234,29 +234,56 @@ static const struct field delete_cluster_in[] = {
 	      .doc = "Buckets whose objects are given up too, by name. All others are kept."),
 	FIELD_END};
 
-/* A create in the middle is cancelled first; the delete waits for its end. */
-static bool stop_holder(struct call *c, const char *name, struct err *e)
+static bool is_delete(const struct db_rows *holders, int i)
+{
+	return streq(db_text(holders, i, "kind"), kind_delete_cluster.name);
+}
+
+/* Behind a create in the middle the delete waits; behind another delete only when
+ * asked to. */
+static bool queue_behind(struct call *c, const char *name, struct err *e)
+{
+	struct db_rows rows;
+
+	if (!DB(c->db, c->arena, &Q_cluster_holder, &rows, e, name))
+		return false;
+	for (int i = 0; i < rows.n; i++)
+		c->opt.queue |= !is_delete(&rows, i);
+	return true;
+}
+
+/* What the accepted delete waits for is cancelled; its end starts the delete. */
+static bool stop_holders(struct call *c, const char *name, struct err *e)
 {
 	struct order o = {.principal = c->who->id, .face = face_name(c->face)};
 	struct db_rows rows;
 	struct str ignored;
 
-	if (c->opt.dry_run)
-		return true;
+	o.request_id = c->request_id;
+	o.args = json_packf(c->arena, "{s:b}", "undo", 0);
 	if (!DB(c->db, c->arena, &Q_cluster_holder, &rows, e, name))
 		return false;
 	for (int i = 0; i < rows.n; i++) {
-		if (streq(db_text(&rows, i, "kind"), "delete_cluster") ||
-		    db_bool(&rows, i, "cancel_requested"))
+		if (is_delete(&rows, i) || db_bool(&rows, i, "cancel_requested"))
 			continue;
 		o.op_id = db_text(&rows, i, "id");
-		o.args = json_packf(c->arena, "{s:b}", "undo", 0);
 		if (!journal_cancel(c->db, c->arena, &o, &ignored, e) &&
 		    e->code != ERR_STATE_CONFLICT)
 			return false;
-		c->opt.queue = true;
 	}
 	return true;
+}
+
+/*
+ * Nothing is stopped for a request that is refused in the end, or for the repeat
+ * of one whose delete is over.
+ */
+static bool is_waiting(struct call *c, struct str operation)
+{
+	struct err ignored;
+
+	return streq(json_str_at(json_parse(c->arena, operation, &ignored), "status"),
+		     "queued");
 }
 
 static bool run_delete_cluster(struct call *c, const void *in, struct reply *ret,
@@ -279,8 +306,9 @@ static bool run_delete_cluster(struct call *c, const void *in, struct reply *ret
 	input = cluster_input(c, &k, in);
 	json_put(input, "owned",
 		 json_incref(json_parse(c->arena, str_of(db_text(&rows, 0, "doc")), e)));
-	return stop_holder(c, k.name, e) &&
-	       call_submit(c, &kind_delete_cluster, k.name, input, ret, e);
+	return queue_behind(c, k.name, e) &&
+	       call_submit(c, &kind_delete_cluster, k.name, input, ret, e) &&
+	       (ret->planned || !is_waiting(c, ret->json) || stop_holders(c, k.name, e));
 }
 
 extern const struct capability cap_delete_cluster;
