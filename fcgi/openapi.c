@@ -89,6 +89,11 @@ static json_t *response(const char *what, json_t *schema)
 			 "application/json", "schema", schema);
 }
 
+static json_t *problem_ref(void)
+{
+	return json_pack("{s:s}", "$ref", "#/components/responses/Problem");
+}
+
 static json_t *responses(const struct capability *cap, struct arena *a)
 {
 	const bool accepted = cap->out == operation_out && capability_mutates(cap);
@@ -110,11 +115,9 @@ static json_t *responses(const struct capability *cap, struct arena *a)
 	} else {
 		json_object_set_new(all, "200", response("The answer.", own));
 	}
-	json_object_set_new(all, "default",
-			    json_pack("{s:s,s:{s:{s:o}}}", "description",
-				      "What was wrong, and what to do.", "content",
-				      "application/problem+json", "schema",
-				      REF("Problem")));
+	/* Refusals have this form whatever their status; so has a fault of ours. */
+	json_object_set_new(all, "4XX", problem_ref());
+	json_object_set_new(all, "default", problem_ref());
 	return all;
 }
 
@@ -198,7 +201,7 @@ struct str openapi_text(const struct capability *const *table, struct arena *a)
 	json_t *doc = json_packf(
 		a,
 		"{s:s,s:{s:s,s:s,s:s,s:{s:s,s:s}},s:[{s:s}],s:[{s:[]}],s:o,s:{s:{s:{s:s,s:s}},"
-		"s:{s:O,s:O,s:O}}}",
+		"s:{s:o},s:{s:O,s:O,s:O}}}",
 		"openapi", "3.1.0", "info", "title", "InstantStart", "version",
 		INSTANTSTART_VERSION, "description",
 		"SageMaker HyperPod on EKS. A change answers 202 with an operation; "
@@ -206,7 +209,11 @@ struct str openapi_text(const struct capability *const *table, struct arena *a)
 		"license", "name", "Apache-2.0", "identifier", "Apache-2.0", "servers",
 		"url", "/api/v1", "security", "token", "paths", paths(table, a),
 		"components", "securitySchemes", "token", "type", "http", "scheme",
-		"bearer", "schemas", "Operation", field_schema(operation_out, a), "Plan",
+		"bearer", "responses", "Problem",
+		json_pack("{s:s,s:{s:{s:o}}}", "description",
+			  "What was wrong, and what to do.", "content",
+			  "application/problem+json", "schema", REF("Problem")),
+		"schemas", "Operation", field_schema(operation_out, a), "Plan",
 		field_schema(plan_out, a), "Problem", field_schema(problem_out, a));
 
 	return str_of(json_text(a, doc));

@@ -115,10 +115,46 @@ static void make_set(struct ks *k, struct arena *a, const json_t *deploy,
 	ks_write(k, kind, rs);
 }
 
-static void scale_set(struct ks *k, const json_t *rs, int64_t replicas)
+/* Of a deployment's history: kubectl rollout reads it, undo goes back by it. */
+#define REVISION "deployment.kubernetes.io/revision"
+
+static int64_t revision_of(const json_t *obj)
+{
+	const char *text = json_string_value(
+		json_object_get(json_at(obj, "metadata.annotations"), REVISION));
+	int64_t n = 0;
+
+	return text && str_to_i64(str_of(text), &n) ? n : 0;
+}
+
+static void put_revision(json_t *obj, int64_t revision)
+{
+	if (!json_at(obj, "metadata.annotations"))
+		json_put(obj, "metadata.annotations", json_object());
+	json_object_set_new(json_at(obj, "metadata.annotations"), REVISION,
+			    json_sprintf("%lld", (long long)revision));
+}
+
+/* The newest set has the highest number, also when it is an old one again. */
+static int64_t newest_revision(const json_t *rs, const json_t *old)
+{
+	int64_t highest = 0;
+	const json_t *each = NULL;
+	size_t i = 0;
+
+	json_array_foreach(old, i, each) {
+		if (revision_of(each) > highest)
+			highest = revision_of(each);
+	}
+	return revision_of(rs) > highest ? revision_of(rs) : highest + 1;
+}
+
+static void scale_set(struct ks *k, const json_t *rs, int64_t replicas, int64_t revision)
 {
 	json_t *next = json_deep_copy(rs);
 
+	if (revision > 0)
+		put_revision(next, revision);
 	if (json_int_or(rs, "spec.replicas", 1) != replicas) {
 		json_put_int(next, "spec.replicas", replicas);
 		json_put_int(next, "metadata.generation",
@@ -127,13 +163,15 @@ static void scale_set(struct ks *k, const json_t *rs, int64_t replicas)
 	ks_update_if_changed(k, ks_builtin("apps/replicasets"), rs, next);
 }
 
-static void deployment_status(struct ks *k, const json_t *deploy, const json_t *rs)
+static void deployment_status(struct ks *k, const json_t *deploy, const json_t *rs,
+			      int64_t revision)
 {
 	json_t *next = json_deep_copy(deploy);
 	const int64_t want = json_int_or(deploy, "spec.replicas", 1);
 	const int64_t ready = json_int_or(rs, "status.readyReplicas", 0);
 	const bool enough = ready >= want;
 
+	put_revision(next, revision);
 	json_put_int(next, "status.observedGeneration",
 		     json_int_or(deploy, "metadata.generation", 1));
 	json_put_int(next, "status.replicas", json_int_or(rs, "status.replicas", 0));
@@ -173,15 +211,17 @@ static void run_deployment(struct ks *k, struct arena *a, const json_t *deploy)
 		make_set(k, a, deploy, hash);
 		return;
 	}
-	scale_set(k, rs, json_int_or(deploy, "spec.replicas", 1));
+	const int64_t revision = newest_revision(rs, old);
+
+	scale_set(k, rs, json_int_or(deploy, "spec.replicas", 1), revision);
 	/* The old sets go when the new one can take over. */
 	if (json_int_or(rs, "status.readyReplicas", 0) >=
 	    json_int_or(deploy, "spec.replicas", 1)) {
 		json_array_foreach(old, i, each) {
-			scale_set(k, each, 0);
+			scale_set(k, each, 0, 0);
 		}
 	}
-	deployment_status(k, deploy, rs);
+	deployment_status(k, deploy, rs, revision);
 }
 
 /* --- stateful sets --------------------------------------------------------------------
