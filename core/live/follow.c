@@ -17,7 +17,10 @@ enum {
 	STARTING_MS = 2000, /* between looks at a container that has not begun */
 	LINGER_MS = 3000,   /* a log of a run that is over may stay open so long */
 	RETURN_MS = 30000,  /* a StatefulSet makes its pod anew */
-	ALIGN_MS = 700
+	ALIGN_MS = 700,
+	TAIL = 5000,        /* lines that a log begins with here */
+	LOAD_PAUSE_MS = 40, /* a silence that ends them */
+	LOAD_MS = 400
 };
 
 static void step(struct follow *f);
@@ -60,11 +63,18 @@ static void tell_run(struct follow *f, const char *state)
 	f->news(f->ctx);
 }
 
+static void loaded(struct follow *f)
+{
+	f->loading = false;
+	follow_check_ready(f);
+}
+
 static void finish(struct follow *f, const char *why)
 {
 	char reason[POD_REASON_MAX], words[200], code[40] = "";
 
 	follow_aligned(f);
+	loaded(f);
 	if (f->now.exit_known)
 		snprintf(code, sizeof(code), ",\"exit_code\":%" PRId64, f->now.exit_code);
 	feed_mark(f->feed, "state",
@@ -176,6 +186,10 @@ static void log_begun(void *ctx)
 		tell(f, "following", "");
 	if (f->aligning)
 		loop_after(f->up->loop, &f->patience, ALIGN_MS);
+	if (!f->loading)
+		return;
+	f->load_until_ms = loop_now(f->up->loop) + LOAD_MS;
+	loop_after(f->up->loop, &f->patience, LOAD_PAUSE_MS);
 }
 
 static bool says(const struct kube_result *res, const char *words)
@@ -201,6 +215,7 @@ static void log_refused(struct follow *f, const struct kube_result *res)
 	} else if (res->status == 400 && says(res, "is not valid for pod")) {
 		give_up(f, 4404, "the pod has no such container");
 	} else if (res->status == 400) {
+		loaded(f);
 		tell(f, "waiting", f->now.reason);
 		retry_in(f, STARTING_MS);
 	} else {
@@ -212,6 +227,7 @@ static void log_ended(struct follow *f)
 {
 	kube_lines_end(&f->lines);
 	follow_aligned(f);
+	loaded(f);
 	if (f->of.previous) {
 		finish(f, "the end of the previous container's log");
 		return;
@@ -263,19 +279,12 @@ static void open_log(struct follow *f)
 				 .watch_seconds = STREAM_S};
 	struct arena a;
 	struct err e = {0};
-	char now[TIME_TEXT];
 
 	arena_init(&a, 0);
 	r.follow = !r.previous;
 	r.since_time = follow_resume(f, &a);
-	if (!r.since_time && f->first_run) {
-		r.tail_lines = f->of.tail;
-		if (f->of.tail == 0)
-			r.since_time = time_rfc3339(f->up->kube->aws->clock->wall_ms(
-							    f->up->kube->aws->clock) /
-							    1000 * 1000,
-						    now);
-	}
+	if (!r.since_time && f->first_run)
+		r.tail_lines = TAIL;
 	f->clean = false;
 	f->log = send(f, &r, kube_lines_feed, &f->lines, &events, &e);
 	arena_free(&a);
@@ -375,6 +384,7 @@ static void begin_run(struct follow *f)
 	const bool replaced = !streq(f->now.uid, f->run.uid);
 	const int64_t ran = f->now.restarts - f->run.restarts;
 
+	loop_stop_timer(f->up->loop, &f->patience);
 	f->run = f->now;
 	f->completed = false;
 	f->last[0] = '\0';
@@ -449,6 +459,7 @@ static void step(struct follow *f)
 		return;
 	}
 	if (f->now.state == POD_WAITING) {
+		loaded(f);
 		tell(f, "waiting", f->now.reason);
 		if (f->now.over)
 			finish(f, "the container never ran");
@@ -479,10 +490,19 @@ static void on_patience(void *ctx)
 {
 	struct follow *f = ctx;
 
-	if (f->aligning)
+	if (f->aligning) {
 		follow_aligned(f);
-	else
+	} else if (f->loading) {
+		const int64_t now = ring_next(&f->feed->ring);
+
+		if (now == f->loaded || loop_now(f->up->loop) >= f->load_until_ms)
+			loaded(f);
+		else
+			loop_after(f->up->loop, &f->patience, LOAD_PAUSE_MS);
+		f->loaded = now;
+	} else {
 		step(f);
+	}
 }
 
 static void free_changes(void *changes)
@@ -498,6 +518,7 @@ void follow_start(struct follow *f, struct arena *a)
 	f->first_run = true;
 	f->gap_why = "upstream";
 	f->aligning = f->of.from && *f->of.from;
+	f->loading = !f->aligning;
 	kube_watch_init(&f->changes, a, pod_changed, f);
 	arena_defer(a, free_changes, &f->changes);
 	kube_lines_init(&f->lines, a, LINE_MAX_BYTES, follow_take_line, f);

@@ -39,7 +39,6 @@ struct follow_of {
 	const char *target; /* key of the cached description of the cluster */
 	const char *ns, *pod, *container;
 	bool previous;
-	int64_t tail;     /* lines to begin with; 0: only new ones */
 	const char *from; /* with a resume: time of the last line seen, or "" */
 };
 
@@ -71,6 +70,11 @@ struct follow {
 	bool resuming, met;
 	int64_t skip;
 	const char *gap_why;
+
+	/* Readers wait until the lines that were there already have come: only
+	 * then is it known where the last N of them begin. */
+	bool loading;
+	int64_t loaded, load_until_ms;
 
 	bool aligning; /* numbers wait for the line that was seen last */
 	int64_t back;

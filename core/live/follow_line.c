@@ -41,7 +41,7 @@ static bool was_seen(struct follow *f, struct str time)
 
 void follow_check_ready(struct follow *f)
 {
-	if (f->feed->ready || !f->seen || f->aligning)
+	if (f->feed->ready || !f->seen || f->aligning || f->loading)
 		return;
 	snprintf(f->feed->hello, sizeof(f->feed->hello),
 		 ",\"uid\":\"%s\",\"restarts\":%" PRId64, f->run.uid, f->run.restarts);

@@ -68,8 +68,8 @@ static size_t put_one(struct str s, char *out, size_t room, size_t *len)
 	size_t used = 1, n = 1;
 	char esc[6] = {'\\', (char)c};
 
-	if (c >= 0x80) {
-		used = n = str_utf8_sequence(s);
+	if (c >= 0x80 || c == 0) {
+		used = n = c ? str_utf8_sequence(s) : 0;
 		if (n == 0) {
 			used = 1;
 			n = sizeof(bad) - 1;

@@ -3,7 +3,7 @@
  *
  * Kubernetes writes "2026-01-02T03:04:05.123456789Z text"; a frame holds
  * ["2026-01-02T03:04:05.123456789Z","text"], or with a third member 1 when the
- * text was cut. Bytes that are no UTF-8 become U+FFFD.
+ * text was cut. NUL and bytes that are no UTF-8 become U+FFFD.
  */
 #ifndef INSTANTSTART_LIVE_LINE_H
 #define INSTANTSTART_LIVE_LINE_H

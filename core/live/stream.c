@@ -108,7 +108,6 @@ static void copy_of(struct stream *s, const struct follow_of *of, const struct r
 					  .pod = arena_strdup(a, of->pod),
 					  .container = arena_strdup(a, of->container),
 					  .previous = of->previous,
-					  .tail = of->tail,
 					  .from = ""};
 	/* It comes back and we have no memory of it: its numbers go on. */
 	if (r->after >= 0 && *r->time && *r->epoch && !of->previous)

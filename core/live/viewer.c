@@ -84,7 +84,6 @@ static void join_logs(struct viewer *v, const json_t *g)
 				     .pod = json_str_or(g, "pod", ""),
 				     .container = json_str_or(g, "container", ""),
 				     .previous = json_bool_or(g, "previous", false),
-				     .tail = json_int_or(g, "tail", 500),
 				     .from = ""};
 	struct err e = {0};
 

@@ -101,6 +101,17 @@ test('all violations at once, each with pointer, value and what would work', asy
 		assert(e.detail && (e.expected || e.field === '/color'), JSON.stringify(e));
 });
 
+test('what was refused is recorded, a large one by its beginning', async () => {
+	const name = 'x'.repeat(300000);
+	const r = await call(s, 'POST', '/api/v1/clusters', {role: 'operator', body: {name, zone: 7}});
+
+	assert.equal(r.status, 400);
+	const row = psql(s, `select length(parameters::text) || ' ' || length(target) || ' ' || (parameters->>'bytes')
+		from audit where request_id = '${r.headers.get('request-id')}'`).split(' ').map(Number);
+
+	assert(row[0] < 2000 && row[1] < 300 && row[2] > 300000, String(row));
+});
+
 test('problem types explain themselves', async () => {
 	const all = await call(s, 'GET', '/api/v1/problems');
 

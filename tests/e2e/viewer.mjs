@@ -36,7 +36,8 @@ export class Viewer {
 		this.ws = new WebSocket(`${this.s.url.replace('http', 'ws')}${this.path}?${q}`, {headers: this.headers});
 		this.ws.onmessage = e => this.take(JSON.parse(e.data));
 		this.ws.onclose = e => this.closed = {code: e.code, reason: e.reason};
-		this.ws.onerror = () => {};
+		/* A handshake that failed has no close of its own. */
+		this.ws.onerror = () => this.closed ??= {code: 1006, reason: ''};
 	}
 
 	take(f)

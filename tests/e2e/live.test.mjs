@@ -1,0 +1,504 @@
+// The live channel: logs of a pod through everything that happens to pods, clusters,
+// viewers and the programs between them; events of operations and of the catalog.
+import assert from 'node:assert/strict';
+import http from 'node:http';
+import net from 'node:net';
+import {randomBytes} from 'node:crypto';
+import {after, before, test} from 'node:test';
+import {childrenOf, killWorker, psql, restart, signIn, sleep, waitFor} from '../stack/stack.mjs';
+import {Cluster} from './podlogs.mjs';
+import {Viewer} from './viewer.mjs';
+import {bare, call, change, end, operation, start, tool} from './faces.mjs';
+
+const PER_USER = 6;
+let s, k;
+
+before(async () => {
+	k = await new Cluster().listen();
+	s = await start({poller: false, env: {AWS_ENDPOINT_URL: k.url, INSTANTSTART_LIVE_PER_USER: String(PER_USER)}});
+	psql(s, `select cluster_put('lab', '{"eks_name": "lab"}')`);
+	psql(s, `select installation_put('111122223333', 'us-west-2', 'aws', 'arn:aws:iam::111122223333:role/x')`);
+});
+after(async () => {
+	await end(s);
+	await k.close();
+});
+
+const open = [];
+const logs = (query, more = {}) => {
+	const v = new Viewer(s, '/ws/logs', {token: s.tokens.viewer, ...more, query: {cluster: 'lab', namespace: 'default', container: 'main', ...query}});
+
+	open.push(v);
+	return v;
+};
+const events = (more = {}) => {
+	const v = new Viewer(s, '/ws/events', {token: s.tokens.viewer, ...more});
+
+	open.push(v);
+	return v;
+};
+
+/** Leaves no connection of a test to count against the next one. */
+async function close()
+{
+	for (const v of open.splice(0)) {
+		v.stop();
+		await v.end();
+	}
+}
+
+const numbers = (from, n) => Array.from({length: n}, (_, i) => `line ${from + i}`);
+
+test('a log is followed through a restart to its end; one upstream for all viewers', async () => {
+	const p = k.pod('train-0', {policy: 'OnFailure'});
+
+	k.write(p, ...numbers(1, 5));
+	const before = k.opened.log;
+	const a = logs({pod: 'train-0'}), b = logs({pod: 'train-0', tail: 2});
+
+	await a.has('line 5');
+	await b.has('line 5');
+	k.write(p, 'live');
+	await a.has('live');
+	assert.equal(k.opened.log, before + 1, 'one upstream');
+	k.restart(p, 137);
+	k.write(p, 'again');
+	await a.has('again');
+	const restarted = await a.state('restarted');
+
+	assert.equal(restarted.restarts, 1);
+	assert.equal(restarted.seq, 7, 'between the lines of the two containers');
+	k.finish(p, 0);
+	const ended = await a.state('ended');
+
+	assert.equal(`${ended.exit_code} ${ended.reason}`, '0 Completed');
+	assert.equal((await a.end()).code, 1000);
+	a.check([...numbers(1, 5), 'live', 'again']);
+	assert.equal((await b.end()).code, 1000);
+	assert(b.texts().length >= 4, String(b.texts()));
+	assert.deepEqual(b.texts(), a.texts().slice(-b.texts().length));
+	assert.deepEqual([a.gaps, b.gaps], [[], []]);
+	await close();
+});
+
+test('the previous container, and none; containers, pods and clusters that do not exist', async () => {
+	const p = k.pod('crash-0');
+
+	k.write(p, 'first words', 'last words');
+	k.restart(p, 1);
+	k.write(p, 'second life');
+	const v = logs({pod: 'crash-0', previous: '1'});
+
+	assert.equal((await v.end()).code, 1000);
+	v.check(['first words', 'last words']);
+	assert.equal(v.states.at(-1).state, 'ended');
+	const fresh = k.pod('fresh-0');
+	const ends = await Promise.all([logs({pod: 'fresh-0', previous: '1'}), logs({pod: 'none-0'}),
+		logs({pod: 'fresh-0', container: 'other'}), logs({pod: 'fresh-0', cluster: 'elsewhere'}),
+		logs({pod: '../../secrets/x'})].map(x => x.end()));
+
+	assert.deepEqual(ends.map(e => e.code), [4404, 4404, 4404, 4404, 4404], JSON.stringify(ends));
+	/* Without a container the pod's own is meant. */
+	k.write(fresh, 'hello');
+	const any = new Viewer(s, '/ws/logs', {token: s.tokens.viewer, query: {cluster: 'lab', pod: 'fresh-0'}});
+
+	open.push(any);
+	await any.has('hello');
+	await close();
+});
+
+test('a container that has not begun is waited for; a pod that is replaced goes on', async () => {
+	const p = k.pod('web-0', {state: {waiting: {reason: 'ImagePullBackOff'}}, owners: [{kind: 'StatefulSet', name: 'web'}]});
+	const v = logs({pod: 'web-0'});
+
+	assert.equal((await v.state('waiting')).why, 'ImagePullBackOff');
+	p.state = {running: {}};
+	k.tell('MODIFIED', p);
+	k.write(p, 'one');
+	await v.has('one');
+	k.remove(p);
+	const q = k.pod('web-0', {owners: [{kind: 'StatefulSet', name: 'web'}]});
+
+	k.write(q, 'two');
+	await v.has('two');
+	assert.equal((await v.state('replaced')).uid, q.uid);
+	k.pods.get('default/web-0').owners = [];
+	q.owners = [];
+	k.remove(q);
+	assert.match((await v.state('ended')).why, /deleted/);
+	assert.equal((await v.end()).code, 1000);
+	v.check(['one', 'two']);
+	await close();
+});
+
+test('a lost upstream: reconnecting is told, nothing is missing or twice; what is, is marked', async () => {
+	const p = k.pod('net-0');
+
+	k.write(p, ...numbers(1, 3));
+	const v = logs({pod: 'net-0'});
+
+	await v.has('line 3');
+	k.refuse = {status: 500, message: 'dial tcp 10.0.0.1:10250: i/o timeout'};
+	k.cut(p);
+	assert.equal((await v.state('reconnecting')).state, 'reconnecting');
+	k.write(p, ...numbers(4, 3));
+	k.refuse = null;
+	await v.has('line 6');
+	v.check(numbers(1, 6));
+	assert.deepEqual(v.gaps, []);
+	assert.deepEqual(v.states.map(x => x.state).filter(x => x !== 'following'), ['reconnecting']);
+	/* Rotated away while we were not looking. */
+	k.refuse = {status: 500, message: 'away'};
+	k.cut(p);
+	await waitFor('the loss', () => v.states.filter(x => x.state === 'reconnecting').length === 2);
+	p.lines = [];
+	p.clock += 5000;
+	k.write(p, 'after the rotation');
+	k.refuse = null;
+	await v.has('after the rotation');
+	assert.deepEqual(v.gaps.map(g => [g.seq, g.missed, g.why]), [[7, null, 'upstream']]);
+	v.check();
+	await close();
+});
+
+test('a viewer that comes back gets what followed, once; too late, a marked gap', async () => {
+	const p = k.pod('back-0');
+
+	k.write(p, ...numbers(1, 10));
+	const v = logs({pod: 'back-0'});
+
+	await v.has('line 10');
+	for (let i = 11; i < 60; i += 10) {
+		v.stop();
+		await v.end();
+		k.write(p, ...numbers(i, 10));
+		v.open();
+		await v.has(`line ${i + 9}`);
+	}
+	v.check(numbers(1, 60));
+	assert.deepEqual(v.gaps, []);
+	assert.equal(new Set(v.hellos.map(h => h.epoch)).size, 1);
+	/* More than the buffer holds. */
+	v.stop();
+	await v.end();
+	const long = 'x'.repeat(8000);
+
+	for (let i = 0; i < 12; i++)
+		k.write(p, ...Array.from({length: 100}, () => long));
+	k.write(p, 'the end');
+	await waitFor('the buffer to turn over', async () => {
+		const w = logs({pod: 'back-0', tail: 1});
+
+		await w.has('the end');
+		return true;
+	});
+	v.open();
+	await v.has('the end');
+	assert.equal(v.gaps.length, 1);
+	assert.equal(v.gaps[0].why, 'buffer');
+	assert.equal(v.gaps[0].missed, 1201 - (v.lines.length - 60));
+	v.check();
+	await close();
+});
+
+/** A WebSocket by hand, that reads only when it is told to. */
+function rawViewer(path, token)
+{
+	return new Promise((resolve, reject) => {
+		const c = net.connect(s.port, '127.0.0.1', () => c.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${s.port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${randomBytes(16).toString('base64')}\r\nAuthorization: Bearer ${token}\r\n\r\n`));
+
+		c.pause();
+		c.on('error', reject);
+		c.once('readable', () => resolve(c));
+	});
+}
+
+test('a viewer that does not read harms nobody and learns how much it has missed', async () => {
+	const p = k.pod('fast-0');
+
+	k.write(p, 'begin');
+	const quick = logs({pod: 'fast-0'});
+	const slow = await rawViewer('/ws/logs?cluster=lab&pod=fast-0&container=main', s.tokens.operator);
+
+	await quick.has('begin');
+	const text = 'y'.repeat(4000);
+	let written = 1;
+
+	/* 24 MB: more than the ring and all the sockets on the way hold. */
+	for (let i = 0; i < 60; i++) {
+		k.write(p, ...Array.from({length: 100}, () => text));
+		written += 100;
+		await waitFor('the quick one to keep up', () => quick.next > written - 300);
+	}
+	k.write(p, 'end');
+	await quick.has('end');
+	assert.deepEqual(quick.gaps, []);
+	quick.check();
+	assert.equal(quick.lines.length, written + 1);
+	let received = '';
+
+	slow.on('data', d => received = (received + d.toString('latin1')).slice(-200000) );
+	const gap = [];
+
+	slow.on('data', d => {
+		const found = /"t":"gap","seq":(\d+),"missed":(\d+),"why":"slow"/.exec(d.toString('latin1'));
+
+		if (found)
+			gap.push(found.slice(1).map(Number));
+	});
+	slow.resume();
+	await waitFor('the end at the slow one', () => received.includes('"end"'));
+	assert(gap.length >= 1 && gap.every(([, missed]) => missed > 0), JSON.stringify(gap));
+	slow.destroy();
+	await close();
+});
+
+test('text of any bytes: one frame stays one JSON object; long lines are cut and say so', async () => {
+	const p = k.pod('odd-0');
+	const odd = ['quote " and \\ and \t tab', 'ünïcode 測試 🚀', '\u001b[31mred\u001b[0m', '', ' leading', 'a\rb'];
+
+	k.write(p, ...odd, 'z'.repeat(20000), 'last');
+	const v = logs({pod: 'odd-0'});
+
+	await v.has('last');
+	assert.deepEqual(v.texts().slice(0, odd.length), odd);
+	const cut = v.lines[odd.length];
+
+	assert.equal(cut[2], 1);
+	assert(cut[1].length > 15000 && cut[1].length <= 16384, String(cut[1].length));
+	v.check();
+	await close();
+});
+
+test('who may: no token, a dead one, a foreign origin, another port, no upgrade, too many', async () => {
+	k.pod('auth-0');
+	const path = '/ws/logs?cluster=lab&pod=auth-0&container=main';
+	const cookie = await signIn(s);
+	const upgrade = {host: `127.0.0.1:${s.port}`, connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': randomBytes(16).toString('base64')};
+	const handshake = headers => new Promise((resolve, reject) => {
+		const req = http.request({host: '127.0.0.1', port: s.port, path, headers: {...upgrade, ...headers}}, res => {
+			res.resume();
+			resolve(res.statusCode);
+		});
+
+		req.on('upgrade', (res, socket) => {
+			socket.destroy();
+			resolve(101);
+		});
+		req.on('error', reject);
+		req.end();
+	});
+	const own = `http://127.0.0.1:${s.port}`;
+
+	assert.deepEqual(await Promise.all([
+		handshake({origin: 'https://evil.example', cookie}),
+		handshake({origin: 'null', cookie}),
+		handshake({origin: 'http://localhost.evil.example', cookie}),
+		/* SameSite does not tell ports apart; we do. */
+		handshake({origin: 'http://127.0.0.1:1', cookie}),
+		handshake({cookie}),
+		handshake({origin: own, cookie, host: 'evil.example'}),
+		handshake({origin: own, cookie}),
+		handshake({authorization: `Bearer ${s.tokens.viewer}`}),
+		handshake({authorization: `Bearer ${s.tokens.viewer}`, origin: 'https://evil.example'}),
+	]), [403, 403, 403, 403, 403, 403, 101, 101, 403]);
+	const plain = await bare(s, 'GET', path, {host: `127.0.0.1:${s.port}`, authorization: `Bearer ${s.tokens.viewer}`});
+
+	assert.equal(plain.status, 426);
+	const refused = await Promise.all([logs({pod: 'auth-0'}, {token: undefined}), logs({pod: 'auth-0'}, {token: 'is_nothing'}),
+		events({token: undefined})].map(v => v.end()));
+
+	assert.deepEqual(refused.map(e => e.code), [4401, 4401, 4401]);
+	/* What a client sends as X-Live is nothing. */
+	const forged = new Viewer(s, '/ws/events', {});
+
+	forged.ws.close();
+	assert.equal(await handshake({'x-live': '{"user":"x","feed":"events"}'}), 101);
+	const many = Array.from({length: PER_USER + 2}, () => events({token: s.tokens.operator}));
+
+	await waitFor('two too many', () => many.filter(v => v.closed?.code === 4429).length === 2);
+	assert.equal(many.filter(v => !v.closed).length, PER_USER);
+	await close();
+});
+
+test('a token that is revoked and a session that is over end their connections', async () => {
+	const made = await call(s, 'POST', '/api/v1/tokens', {role: 'admin', body: {name: 'short', role: 'viewer', principal: 'temp'}});
+	const cookie = await signIn(s);
+	const a = events({token: made.json.token}), b = events({token: undefined, cookie, origin: s.url}), c = events();
+
+	await waitFor('hellos', () => [a, b, c].every(v => v.hellos.length));
+	await call(s, 'POST', `/api/v1/tokens/${made.json.id}:revoke`, {role: 'admin'}).catch(() => {});
+	psql(s, `select token_revoke(id) from token where principal = 'temp' and revoked_at is null`);
+	psql(s, `delete from session`);
+	delete s.cookie;
+	assert.deepEqual([(await a.end()).code, (await b.end()).code], [4401, 4401]);
+	assert.equal(c.closed, null);
+	await close();
+});
+
+test('events: an operation, the catalog, each once; two see the same; a place is found again', async () => {
+	const a = events(), b = events({token: s.tokens.operator});
+
+	await waitFor('hellos', () => a.hellos.length && b.hellos.length);
+	const began = performance.now();
+	const id = operation(s);
+	const seen = v => waitFor('the event', () => v.frames.find(f => f.t === 'operation' && f.id === id));
+	const [x, y] = await Promise.all([seen(a), seen(b)]);
+
+	assert(performance.now() - began < 1000, 'within a second');
+	assert.deepEqual(x, y);
+	assert.deepEqual([x.version, x.kind, x.status, x.parent], [1, 'test_kind', 'pending', null].map((v, i) => i === 2 ? x.status : v));
+	a.stop();
+	await a.end();
+	change(s, id);
+	psql(s, `select catalog_put('dependency', 'lab', 'cert-manager', null, '{"status": "ready"}', null)`);
+	psql(s, `select catalog_put('dependency', 'lab', 'cert-manager', null, '{"status": "ready"}', null)`);
+	a.open();
+	await waitFor('both', () => a.frames.some(f => f.t === 'operation' && f.id === id && f.version === 2)
+		&& a.frames.some(f => f.t === 'catalog' && f.what === 'dependency'));
+	const catalog = a.frames.filter(f => f.t === 'catalog' && f.what === 'dependency');
+
+	assert.deepEqual(catalog.map(f => [f.cluster, f.name]), [['lab', 'cert-manager']], 'an unchanged row is no event');
+	a.check();
+	b.check();
+	assert.deepEqual([a.gaps, b.gaps], [[], []]);
+	/* The database goes away for a moment: read everything again. */
+	psql(s, "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'instantstart-live'");
+	await waitFor('the gap', () => b.gaps.length === 1);
+	const later = operation(s);
+
+	await waitFor('events go on', () => b.frames.some(f => f.id === later));
+	await close();
+});
+
+test('nginx is reloaded, its workers are killed: nothing is missing', async () => {
+	const p = k.pod('ngx-0');
+
+	k.write(p, 'begin');
+	const v = logs({pod: 'ngx-0'});
+
+	await v.has('begin');
+	process.kill(s.pids.nginx, 'SIGHUP');
+	await sleep(300);
+	k.write(p, 'after the reload');
+	await v.has('after the reload');
+	assert.equal(v.closed, null, 'a reload is not noticed');
+	for (const pid of childrenOf(s.pids.nginx))
+		process.kill(pid, 'SIGKILL');
+	await v.end();
+	k.write(p, 'while away');
+	await waitFor('nginx', () => fetch(`${s.url}/healthz`).then(r => r.ok, () => false));
+	v.open();
+	await v.has('while away');
+	v.check(['begin', 'after the reload', 'while away']);
+	assert.deepEqual(v.gaps, []);
+	await close();
+});
+
+test('kill -9 of live: viewers come back and their numbers go on, without loss', async () => {
+	const p = k.pod('kill-0');
+
+	k.write(p, ...numbers(1, 20));
+	const all = [logs({pod: 'kill-0'}), logs({pod: 'kill-0', tail: 7}, {token: s.tokens.operator})];
+
+	for (const v of all)
+		await v.has('line 20');
+	const numbered = new Map(all[0].lines.map(([n, text]) => [text, n]));
+
+	await killWorker(s, 'live');
+	for (const v of all)
+		await v.end();
+	k.write(p, ...numbers(21, 5));
+	await waitFor('live', async () => {
+		all[0].open();
+		await waitFor('either', () => all[0].closed || all[0].hellos.length > 1);
+		return !all[0].closed;
+	});
+	await all[0].has('line 25');
+	all[1].open();
+	await all[1].has('line 25');
+	for (const v of all) {
+		v.check();
+		assert.deepEqual(v.gaps, []);
+		assert.deepEqual(v.texts().slice(-5), numbers(21, 5));
+		assert.equal(new Set(v.texts()).size, v.texts().length, 'nothing twice');
+	}
+	assert.deepEqual(all[0].texts(), numbers(1, 25));
+	assert.equal(all[0].lines.at(-1)[0], numbered.get('line 20') + 5, 'the same numbers');
+	await close();
+});
+
+test('SIGTERM sends viewers away with 1001, and they find their place', async () => {
+	const p = k.pod('term-0');
+
+	k.write(p, 'one');
+	const v = logs({pod: 'term-0'});
+
+	await v.has('one');
+	const restarted = restart(s, 'live');
+
+	assert.equal((await v.end()).code, 1001);
+	await restarted;
+	k.write(p, 'two');
+	await waitFor('live', async () => {
+		v.open();
+		await waitFor('either', () => v.closed || v.hellos.length > 1);
+		return !v.closed;
+	});
+	await v.has('two');
+	v.check(['one', 'two']);
+	assert.deepEqual(v.gaps, []);
+	await close();
+});
+
+test('list_pods and get_pod_logs: filters, bounds, the end of the log, both faces', async () => {
+	const viewer = {role: 'viewer'};
+	const p = k.pod('job-0', {ns: 'train', labels: {HPJob: 'big', app: 'trainer'}});
+
+	k.pod('job-1', {ns: 'train', labels: {HPJob: 'small'}, state: {waiting: {reason: 'ContainerCreating'}}, phase: 'Pending'});
+	for (let i = 0; i < 30; i++)
+		k.write(p, ...Array.from({length: 100}, (_, j) => `step ${i * 100 + j} loss=${i}.${j}`));
+	k.write(p, '\u001b[31mNCCL WARN\u001b[0m peer \u0007lost');
+	const all = await call(s, 'GET', '/api/v1/clusters/lab/pods?namespace=train', viewer);
+
+	assert.deepEqual(all.json.items.map(i => i.name), ['job-0', 'job-1']);
+	assert.deepEqual(all.json.items[1].containers[0], {name: 'main', state: 'waiting', ready: false, restarts: 0, reason: 'ContainerCreating'});
+	const names = async query => (await call(s, 'GET', `/api/v1/clusters/lab/pods?namespace=train&${query}`, viewer)).json.items.map(i => i.name);
+
+	assert.deepEqual(await names('job=big'), ['job-0']);
+	assert.deepEqual(await names('label=HPJob%3Dsmall'), ['job-1']);
+	const page = await call(s, 'GET', '/api/v1/clusters/lab/pods?namespace=train&limit=1', viewer);
+
+	assert.deepEqual(await names(`limit=1&cursor=${page.json.next_cursor}`), ['job-1']);
+	const log = async (query, pod = 'job-0') => call(s, 'GET', `/api/v1/clusters/lab/pods/${pod}/logs?namespace=train&${query}`, viewer);
+	const small = await log('');
+
+	assert(small.json.text.length <= 4096 && small.json.truncated, String(small.json.text.length));
+	assert(small.json.text.endsWith('NCCL WARN peer lost\n'), 'the end of it, without controls');
+	const found = await log('grep=loss%3D2%5C.(1|2)%24&tail=5');
+
+	assert.deepEqual(found.json.text.split('\n').filter(Boolean), ['step 201 loss=2.1', 'step 202 loss=2.2']);
+	const whole = await log('tail=100000&limit_bytes=8388608');
+
+	assert.equal(whole.json.lines, 3001);
+	assert.equal(whole.json.truncated, false);
+	const since = await log(`since=${encodeURIComponent(whole.json.last_time)}&timestamps=true&limit_bytes=100000&tail=5000`);
+
+	assert(since.json.lines < 3001 && since.json.text.startsWith(since.json.first_time), since.json.text.slice(0, 80));
+	const early = await log('', 'job-1');
+
+	assert.deepEqual([early.json.state, early.json.reason, early.json.text], ['not_started', 'ContainerCreating', '']);
+	assert.equal((await log('previous=true')).status, 404);
+	k.restart(p, 1);
+	const before = await log('previous=true&tail=1');
+
+	assert.equal(before.json.text, 'NCCL WARN peer lost\n');
+	assert.equal(before.json.exit_code, 1);
+	assert.equal((await log('', 'none')).json.code, 'not-found');
+	assert.equal((await log('grep=%28')).json.code, 'invalid-input');
+	const byTool = await tool(s, 'get_pod_logs', {cluster: 'lab', namespace: 'train', pod: 'job-0', previous: true}, {role: 'viewer'});
+
+	assert.equal(byTool.structuredContent.previous, true);
+	assert(byTool.structuredContent.text.length <= 4096);
+	assert.equal((await tool(s, 'list_pods', {cluster: 'lab'}, {role: 'viewer'})).structuredContent.items.length > 0, true);
+});
