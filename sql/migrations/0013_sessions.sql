@@ -43,7 +43,3 @@ language sql security definer set search_path = instantstart, pg_temp as $$
 	with ended as (delete from session where principal = p_principal returning 1)
 	select count(*) from ended
 $$;
-
-revoke all on function session_create_by_token(text, text, bigint), session_end_all(text) from public;
-grant execute on function session_create_by_token(text, text, bigint), session_end_all(text)
-	to instantstart_faces;
