@@ -90,6 +90,20 @@ static void install(struct step_ctx *c, struct exchange *x, const struct compone
 			       json_str_or(chart, "version", "?"), k->ns, k->release);
 }
 
+/*
+ * Whether nobody works on a pending release any more. A helm of ours ends within
+ * its claim's lease and dies with its poller, so what we left behind is known to
+ * be dead when the lease has passed; of others nobody knows.
+ */
+static bool is_abandoned(const struct step_ctx *c, int64_t modified_s)
+{
+	const int64_t dead_ms = c->issued_at_ms + c->cfg->lease_ms;
+
+	if (c->issued_before && modified_s * 1000 <= dead_ms)
+		return c->now_ms > dead_ms;
+	return c->now_ms / 1000 - modified_s >= PENDING_MAX_S;
+}
+
 void chart_plan(struct step_ctx *c, struct exchange *x)
 {
 	const struct component *k = component_here(c);
@@ -111,7 +125,7 @@ void chart_plan(struct step_ctx *c, struct exchange *x)
 	status = helm_release_status(secrets, &revision, &modified_s);
 	version = helm_release_chart_version(secrets, c->arena);
 	if (status && str_has_prefix(str_of(status), STR("pending-"))) {
-		if (c->now_ms / 1000 - modified_s < PENDING_MAX_S)
+		if (!is_abandoned(c, modified_s))
 			step_wait(c, 15, "the release %s, which is %s", k->release,
 				  status);
 		else
