@@ -54,9 +54,9 @@ function compile(openapi)
 	for (const [p, methods] of Object.entries(openapi.paths))
 		for (const [method, o] of Object.entries(methods))
 			for (const [status, r] of Object.entries(o.responses)) {
-				const schema = Object.values(r.content)[0].schema;
-
-				all.set(`${o.operationId} ${status}`, ajv.compile(inApi(schema)));
+				/* A switch to another protocol has no document. */
+				for (const {schema} of Object.values(r.content ?? {}).slice(0, 1))
+					all.set(`${o.operationId} ${status}`, ajv.compile(inApi(schema)));
 			}
 	all.set('problem', ajv.compile({$ref: 'api#/components/schemas/Problem'}));
 	return all;
