@@ -38,7 +38,8 @@ static bool is_ours(const struct step_ctx *c)
 
 /*
  * A helm that died left the record pending: nothing else clears it. What was
- * never deployed is uninstalled, an upgrade goes back to what was deployed last.
+ * being installed is uninstalled; an upgrade goes back to what was deployed last,
+ * or to the one before.
  * Another's is for a person to judge.
  */
 static void recover(struct step_ctx *c, struct exchange *x, const struct component *k,
@@ -47,9 +48,11 @@ static void recover(struct step_ctx *c, struct exchange *x, const struct compone
 	struct helm_request r = {.release = k->release, .ns = k->ns};
 	struct kube_target t;
 
-	r.revision = helm_release_deployed(saw(c, "secrets"));
-	r.verb = r.revision > 0 && !streq(status, "uninstalling") ? HELM_ROLLBACK
-								  : HELM_UNINSTALL;
+	r.verb = streq(status, "pending-install") || streq(status, "uninstalling")
+			 ? HELM_UNINSTALL
+			 : HELM_ROLLBACK;
+	if (r.verb == HELM_ROLLBACK)
+		r.revision = helm_release_deployed(saw(c, "secrets"));
 	if (!is_ours(c)) {
 		struct err *e = step_fail(c, ERR_FOREIGN_OBJECT,
 					  "the release %s/%s is stuck in %s and was not "
