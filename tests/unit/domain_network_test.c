@@ -170,3 +170,36 @@ Test(domain_network, a_node_takes_what_its_interfaces_take)
 	cr_assert_eq(node_addresses(p5, "efa-only"), 50);
 	cr_assert_eq(node_addresses(c5, NULL), 15);
 }
+
+/* --- a block whose answer was lost ---------------------------------------------------
+ */
+
+Test(domain_network, a_block_is_owned_although_its_answer_was_lost)
+{
+	static const struct {
+		bool issued_before;
+		size_t owned;
+	} rows[] = {{true, 1}, {false, 0}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct arena a = {0};
+		struct exchange x = {.via = VIA_NONE};
+		struct step_ctx c = {.arena = &a, .issued_before = rows[i].issued_before};
+
+		c.data = json_packf(&a, "{s:{s:s}, s:{s:s}}", "subnet", "block",
+				    "100.64.0.0/16", "eks", "vpc_id", "vpc-1");
+		c.seen = json_packf(&a, "{s:{s:b, s:{s:[{s:[{s:s, s:s, s:{s:s}}]}]}}}",
+				    "vpc", "ok", 1, "out", "Vpcs",
+				    "CidrBlockAssociationSet", "AssociationId",
+				    "vpc-cidr-1", "CidrBlock", "100.64.0.0/16",
+				    "CidrBlockState", "State", "associated");
+		c.resources = json_new_list(&a);
+		subnet_extend_plan(&c, &x);
+		cr_expect_eq(x.via, VIA_NONE);
+		cr_expect_eq(c.verdict.kind, VERDICT_NONE);
+		cr_expect_eq(json_array_size(c.resources), rows[i].owned);
+		if (rows[i].owned)
+			cr_expect_str_eq(json_str_at(c.resources, "0.id"), "vpc-cidr-1");
+		arena_free(&a);
+	}
+}

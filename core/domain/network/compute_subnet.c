@@ -116,7 +116,8 @@ static bool choose_cidr(struct step_ctx *c, const json_t *vpcs, const json_t *su
 	json_array_foreach(subnets, i, s)
 		if (cidr_parse(json_str_or(s, "CidrBlock", ""), &block))
 			cidr_set_add(&taken, block);
-	vpc_blocks(json_own(c->arena, json_pack("[O]", vpc)), &own);
+	if (vpc) /* not so when the list does not show it */
+		vpc_blocks(json_own(c->arena, json_pack("[O]", vpc)), &own);
 	for (i = 0; i < own.n; i++)
 		if (cidr_first_free(own.v[i], COMPUTE_SUBNET_BITS, &taken, &got)) {
 			step_save_str(c, "subnet.cidr", cidr_dup(c->arena, got));
@@ -231,6 +232,10 @@ void subnet_extend_plan(struct step_ctx *c, struct exchange *x)
 
 	if (!block)
 		return;
+	/* Ours by a request whose answer we never saw. */
+	if (assoc && c->issued_before)
+		step_own(c, "ec2:vpc-cidr", json_str_or(assoc, "AssociationId", block),
+			 NULL, "made");
 	if (streq(state, "associated"))
 		return;
 	if (streq(state, "associating")) {
