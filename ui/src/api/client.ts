@@ -63,12 +63,6 @@ export async function read<P extends GetPath>(path: P, {params, query, signal}:
 	return await res.json() as Answer<P>;
 }
 
-/** For what the document of this build does not have (yet). */
-export async function readOpen<T>(path: string, query: Values = {}, signal?: AbortSignal): Promise<T>
-{
-	return await (await send(BASE + withQuery(path, query), {signal})).json() as T;
-}
-
 /* --- changes ------------------------------------------------------------- */
 
 /** One change: enough to plan it, to run it, and to show it as curl and MCP. */

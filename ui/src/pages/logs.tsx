@@ -9,7 +9,7 @@ import SpaceBetween from '@cloudscape-design/components/space-between';
 import {useQuery} from '@tanstack/react-query';
 import {useCallback, useEffect, useRef, useState} from 'react';
 import {useSearchParams} from 'wouter';
-import {ProblemError, readOpen, withQuery} from '../api/client';
+import {read, withQuery} from '../api/client';
 import {usePage} from '../app/page';
 import type {PageProps} from '../app/routes';
 import {useWords} from '../i18n';
@@ -19,7 +19,7 @@ import {State} from '../parts/status';
 import {emptyLog, take, textOfLog, type Log} from '../pure/log';
 import {backoffMs, frameOf, type Frame} from '../pure/stream';
 
-interface Pod { namespace: string; name: string; phase?: string; containers: {name: string; restarts?: number; state?: string}[] }
+const DOWNLOAD_LINES = 100000, DOWNLOAD_BYTES = 8 << 20;
 
 const FINAL = [1000, 4401, 4403, 4404];
 
@@ -95,7 +95,7 @@ export default function Logs({name: cluster}: PageProps)
 	const [times, setTimes] = useState(false);
 	const [find, setFind] = useState('');
 	const pods = useQuery({queryKey: ['cluster', cluster, 'pods'],
-		queryFn: ({signal}) => readOpen<{items: Pod[]}>(`/clusters/${encodeURIComponent(cluster)}/pods`, {limit: 100}, signal)});
+		queryFn: ({signal}) => read('/clusters/{cluster}/pods', {params: {cluster}, query: {limit: 500}, signal})});
 	const namespace = search.get('namespace'), name = search.get('pod');
 	const pod = pods.data?.items.find(p => p.name === name && p.namespace === namespace);
 	const container = search.get('container') ?? pod?.containers[0]?.name;
@@ -121,11 +121,13 @@ export default function Logs({name: cluster}: PageProps)
 	});
 	const options = pods.data?.items.map(p => ({value: `${p.namespace}/${p.name}`, label: p.name, labelTag: p.phase, description: p.namespace})) ?? [];
 	const containers = pod?.containers.map(c => ({value: c.name, label: c.name, labelTag: c.state})) ?? [];
+	/** Everything that the cluster still has, not only what is on the screen. */
 	const download = async () => {
-		const path = withQuery(`/api/v1/clusters/${encodeURIComponent(cluster)}/pods/${encodeURIComponent(name ?? '')}/logs`,
-			{namespace: namespace ?? '', container, ...previous ? {previous: true} : {}});
-		const res = await fetch(path, {headers: {accept: 'text/plain'}}).catch(() => null);
-		const text = res?.ok ? await res.text() : textOfLog(log, true);
+		if (!name)
+			return;
+		const text = await read('/clusters/{cluster}/pods/{pod}/logs', {params: {cluster, pod: name}, query: {
+			namespace: namespace ?? undefined, container, previous: previous || undefined, timestamps: true,
+			tail: DOWNLOAD_LINES, limit_bytes: DOWNLOAD_BYTES} as never}).then(a => a.text, () => textOfLog(log, true));
 		const a = document.createElement('a');
 
 		a.href = URL.createObjectURL(new Blob([text], {type: 'text/plain'}));
@@ -138,11 +140,9 @@ export default function Logs({name: cluster}: PageProps)
 		{capability: 'list_pods', path: `/clusters/${cluster}/pods`, args: {cluster}},
 		...name ? [{capability: 'get_pod_logs', path: `/clusters/${cluster}/pods/${name}/logs`, query: {namespace, container}, args: {cluster, namespace, pod: name, container}}] : [],
 	]});
-	const missing = pods.error instanceof ProblemError && pods.error.problem.code === 'no-such-route';
-
 	return <SpaceBetween size='l'>
 		<Header variant='h1' actions={name && <Button iconName='download' onClick={() => void download()}>{t('logs.download')}</Button>}>{t('logs.title')}</Header>
-		{missing ? <Alert type='info'>{t('logs.unavailable')}</Alert> : <ProblemAlert error={pods.error} onRetry={() => void pods.refetch()}/>}
+		<ProblemAlert error={pods.error} onRetry={() => void pods.refetch()}/>
 		<SpaceBetween direction='horizontal' size='s' alignItems='center'>
 			<Select options={options} filteringType='auto' placeholder={t('logs.choosePod')} empty={t('logs.noPods')} ariaLabel={t('logs.pod')}
 				selectedOption={options.find(o => o.value === `${namespace}/${name}`) ?? null} statusType={pods.isPending ? 'loading' : 'finished'}

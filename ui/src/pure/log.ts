@@ -18,9 +18,13 @@ export interface Log {
 	next: number;
 	state: string;
 	lines: number;
+	/** Time of the last line. */
+	last: string;
+	/** The server has numbered anew: lines up to `last` have been seen already. */
+	anew: boolean;
 }
 
-export const emptyLog: Log = {firstBlock: 0, blocks: [], epoch: '', next: 0, state: 'reconnecting', lines: 0};
+export const emptyLog: Log = {firstBlock: 0, blocks: [], epoch: '', next: 0, state: 'reconnecting', lines: 0, last: '', anew: false};
 
 export const isLine = (e: Entry): e is Line => !('mark' in e);
 
@@ -43,7 +47,20 @@ function append(log: Log, entries: Entry[]): Log
 		blocks.push(last);
 	const gone = Math.max(0, blocks.length - MAX_BLOCKS);
 
-	return {...log, firstBlock: log.firstBlock + gone, blocks: blocks.slice(gone), lines: log.lines + entries.filter(isLine).length};
+	const added = entries.filter(isLine);
+
+	return {...log, firstBlock: log.firstBlock + gone, blocks: blocks.slice(gone), lines: log.lines + added.length,
+		last: added[added.length - 1]?.time ?? log.last};
+}
+
+/** After another numbering: by time. When the replay begins later than what was seen
+ * last, nobody knows what was in between. */
+function takeAnew(log: Log, lines: Line[]): Log
+{
+	const fresh = lines.filter(l => l.time > log.last);
+	const lost: Entry[] = lines[0] && lines[0].time > log.last ? [{seq: lines[0].seq, mark: 'gap', missed: null, why: 'buffer'}] : [];
+
+	return {...fresh.length ? append(log, [...lost, ...fresh]) : log, anew: fresh.length === 0 && lines.length === 0};
 }
 
 type Lines = [time: string, text: string, cut?: number][];
@@ -57,10 +74,14 @@ export function take(log: Log, frame: Frame): Log
 	case 'hello': {
 		const same = log.epoch === '' || log.epoch === frame.epoch;
 
-		return {...log, epoch: String(frame.epoch ?? ''), next: same && log.next ? log.next : seq, state: 'following'};
+		return {...log, epoch: String(frame.epoch ?? ''), next: same && log.next ? log.next : seq, state: 'following',
+			anew: log.anew || (!same && log.last !== '')};
 	}
 	case 'lines': {
 		const all = (frame.lines as Lines).map(([time, text, cut], i) => ({seq: seq + i, time, text, ...cut ? {cut: true} : {}}));
+
+		if (log.anew)
+			return {...takeAnew(log, all), next: seq + all.length};
 		const fresh = all.filter(l => l.seq >= log.next);
 		/* The server marks what it has dropped; this is what got lost on the way. */
 		const lost = log.next > 0 && seq > log.next ? [{seq: log.next, mark: 'gap' as const, missed: seq - log.next, why: 'buffer'}] : [];
@@ -68,6 +89,9 @@ export function take(log: Log, frame: Frame): Log
 		return fresh.length ? {...append(log, [...lost, ...fresh]), next: seq + all.length} : log;
 	}
 	case 'gap':
+		/* Of the other numbering; what is really missing the times tell. */
+		if (log.anew)
+			return {...log, next: seq};
 		return {...append(log, [{seq, mark: 'gap', missed: typeof frame.missed === 'number' ? frame.missed : null, why: String(frame.why ?? '')}]),
 			next: seq};
 	case 'state': {

@@ -80,7 +80,8 @@ describe('streams', () => {
 });
 
 describe('logs', () => {
-	const lines = (seq: number, n: number) => ({t: 'lines', seq, lines: Array.from({length: n}, (_, i) => ['T', `l${seq + i}`])});
+	const at = (n: number) => `T${String(n).padStart(9, '0')}`;
+	const lines = (seq: number, n: number, from = seq) => ({t: 'lines', seq, lines: Array.from({length: n}, (_, i) => [at(from + i), `l${from + i}`])});
 	const run = (...frames: Parameters<typeof take>[1][]) => frames.reduce<Log>(take, emptyLog);
 	const marks = (log: Log) => log.blocks.flat().filter(e => !isLine(e));
 
@@ -89,6 +90,17 @@ describe('logs', () => {
 
 		expect(textOfLog(log, false).split('\n')).toEqual(['l10', 'l11', 'l12', 'l13', 'l14', 'l15', 'l16', 'l17']);
 		expect([log.lines, log.next, marks(log).length]).toEqual([8, 18, 0]);
+	});
+	test('a server that numbers anew repeats nothing; what nobody knows is marked', () => {
+		const first = [{t: 'hello', epoch: 'e', seq: 1}, lines(1, 5)];
+		const seen = run(...first, {t: 'hello', epoch: 'f', seq: 0}, {t: 'gap', seq: 0, missed: null, why: 'buffer'}, lines(0, 4, 3), lines(4, 1, 7));
+
+		expect(textOfLog(seen, false)).toBe('l1\nl2\nl3\nl4\nl5\nl6\nl7');
+		expect(marks(seen)).toEqual([]);
+		const away = run(...first, {t: 'hello', epoch: 'f', seq: 0}, lines(0, 2, 9));
+
+		expect(textOfLog(away, false)).toBe('l1\nl2\nl3\nl4\nl5\nl9\nl10');
+		expect(marks(away)).toEqual([{seq: 0, mark: 'gap', missed: null, why: 'buffer'}]);
 	});
 	test('what is missing is marked, whoever lost it', () => {
 		const log = run({t: 'hello', epoch: 'e', seq: 1}, lines(1, 2), {t: 'gap', seq: 8, missed: 5, why: 'slow'}, lines(8, 1), lines(12, 1));
