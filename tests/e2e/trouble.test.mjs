@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import {after, before, describe, test} from 'node:test';
-import {isAlive, killWorker, psql, restart, restartPostgres, sleep} from '../stack/stack.mjs';
+import {childrenOf, isAlive, killWorker, psql, restart, restartPostgres, sleep} from '../stack/stack.mjs';
 import {call, end} from './faces.mjs';
-import {atStep, census, create, creations, ended, operation, order, remove, stage, stageOf, succeeded, waitFor, world}
+import {atStep, census, create, creations, ended, events, operation, order, remove, stage, stageOf, succeeded, waitFor, world}
 	from './pipeline.mjs';
 
 /* Slow enough to be met in the middle; killed pollers' steps are due again soon. */
@@ -133,6 +133,26 @@ test('kill -9 of pollers in the middle of their steps, while clusters are made',
 
 	assert(deaths.length >= KILLS / 2, `${deaths.length} workers were killed`);
 	assert.equal(Number(psql(s, "select count(*) from operation where state = 'held'")), 0);
+});
+
+test('a helm killed in the middle leaves its release pending: it is recovered by name', async () => {
+	/* Its release is stored as pending when the first deployment is sent, and stays so. */
+	await s.cloud.addFaults({kube: 'apply deployments', fault: 'hang', times: 1});
+	const op = await create(s, 'helmless');
+	const child = await stage(s, op.id, 'reconcile_dependencies');
+
+	await waitFor('helm hangs', async () => (await s.cloud.faults()).some(f => f._hits === 1), 60000);
+	const victim = await waitFor('its poller', () =>
+		childrenOf(s.services.poller.pid).find(w => childrenOf(w).length));
+	const [helm] = childrenOf(victim);
+
+	process.kill(victim, 'SIGKILL');
+	await waitFor('helm dies with its poller', () => !isAlive(helm));
+	await succeeded(s, op.id, 120000);
+	const recovery = (await events(s, child.id)).find(e => e.what === 'recovery');
+
+	assert.equal(recovery?.data.status, 'pending-install', JSON.stringify(recovery));
+	assert.deepEqual(await census(s, 'helmless'), calm);
 });
 
 test('PostgreSQL dies at once, twice, in mid-pipeline: everything reconnects and goes on', async () => {
