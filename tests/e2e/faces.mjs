@@ -16,11 +16,16 @@ export async function start(options = {})
 	const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'is-e2e-'));
 	const s = await up(dir, options);
 
-	s.tokens = {};
-	for (const role of ROLES)
-		s.tokens[role] = await token(s, role);
-	s.openapi = await (await fetch(`${s.url}/api/v1/openapi.json`)).json();
-	s.schemas = compile(s.openapi);
+	try {
+		s.tokens = {};
+		for (const role of ROLES)
+			s.tokens[role] = await token(s, role);
+		s.openapi = await (await fetch(`${s.url}/api/v1/openapi.json`)).json();
+		s.schemas = compile(s.openapi);
+	} catch (e) {
+		await down(s);
+		throw e;
+	}
 	return s;
 }
 

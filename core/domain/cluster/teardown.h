@@ -41,12 +41,12 @@ void teardown_bucket_absorb(struct step_ctx *c, const struct answer *a);
 /* "eni-1 (in use by …), eni-2": interfaces for an error; NULL when none. */
 const char *interface_names(struct arena *a, const json_t *interfaces);
 
-#define TEARDOWN_STEP(row, in_phase, words, f, about)                           \
-	{                                                                       \
-		.name = (row), .phase = (in_phase), .title = (words),           \
-		.effect = EFFECT_CONVERGENT, .deadline_s = 3600,                \
-		.observe = f##_observe, .seen = read_seen, .plan = f##_plan,    \
-		.absorb = teardown_absorb, .arg = (about)                       \
+#define TEARDOWN_STEP(row, in_phase, words, f, about)                                    \
+	{                                                                                \
+		.name = (row), .phase = (in_phase), .title = (words),                    \
+		.effect = EFFECT_CONVERGENT, .deadline_s = 3600, .observe = f##_observe, \
+		.seen = read_seen, .plan = f##_plan, .absorb = teardown_absorb,          \
+		.arg = (about)                                                           \
 	}
 
 #endif
