@@ -130,6 +130,12 @@ begin
 	c := op_new(s->'spawn', o, p_now);
 	c.stage := o.step;
 	c.undo := o.step = 'undo';
+	if c.undo then -- what was made, for what tags do not tell
+		c.input := c.input || jsonb_build_object('owned', (
+			select coalesce(jsonb_agg(jsonb_build_object('type', type, 'id', id)
+				order by seq desc), '[]')
+			from resource where op_id = o.root_id and state = 'made'));
+	end if;
 	insert into operation select c.* on conflict (parent_id, stage)
 		where parent_id is not null do nothing;
 	if found then
@@ -172,6 +178,10 @@ begin
 	when 'spawn' then
 		return settle_spawn(o, s, p_now);
 	when 'hold' then
+		if o.wake then -- a cancel came meanwhile: it is seen first
+			o.due_at := p_now;
+			return o;
+		end if;
 		return settle_hold(o, s, p_now);
 	when 'done' then
 		o.result := coalesce(j_some(s->'result'), '{}');

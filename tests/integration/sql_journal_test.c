@@ -398,6 +398,15 @@ Test(sql_journal, wake)
 	want(session_do(s, "select op_claim('w', 60000)->>'cancel_undo'"), "true");
 	want(settle(s, "op_1", 4, "{\"verdict\":\"cancelled\"}"), "cancelled");
 	want(order(s, "retry", "op_1", NULL), "!IS410"); /* what it made is undone */
+	/* A question that the step did not have to ask any more. */
+	submit(s, "op_9", NULL);
+	want(claim(s), "op_9 1 one");
+	want(order(s, "cancel", "op_9", NULL), "live");
+	want(settle(s, "op_9", 1,
+		    "{\"verdict\":\"hold\",\"question\":{\"question\":\"?\"}}"),
+	     "live");
+	want(claim(s), "op_9 2 one");
+	want(settle(s, "op_9", 2, "{\"verdict\":\"cancelled\"}"), "cancelled");
 }
 
 static const char *spawn(const char *id, long long gen, const char *child)
@@ -490,11 +499,15 @@ Test(sql_journal, cancelled_pipeline)
 	/* Undo is a stage of its own, the only one that starts after a cancel. */
 	want(settle(s, "op_1", 2,
 		    "{\"verdict\":\"advance\",\"next\":{\"step\":\"undo\","
-		    "\"phase\":\"undo\",\"title\":\"Undo\"}}"),
+		    "\"phase\":\"undo\",\"title\":\"Undo\"},\"resources\":["
+		    "{\"type\":\"block\",\"id\":\"b-1\",\"state\":\"made\"},"
+		    "{\"type\":\"block\",\"id\":\"b-2\",\"state\":\"gone\"}]}"),
 	     "live");
 	want(shown(s, "op_1", "{phases,2,title}"), "Undo");
 	claim(s);
 	want(spawn("op_1", 3, "op_3"), "live");
+	want(session_do(s, "select input->'owned' from operation where id = 'op_3'"),
+	     "[{\"id\": \"b-1\", \"type\": \"block\"}]");
 	want(order(s, "cancel", "op_1", NULL), "live"); /* undoing goes on */
 	want(session_do(s, "select op_claim('w', 60000)->>'cancel_requested'"), "false");
 	want(settle(s, "op_3", 1, FAIL), "failed");
