@@ -274,6 +274,11 @@ test-peers-%: all $(PEERS) $(FAULTS)
 bench: all $(BENCH) ## Benchmarks, as ratios to a limit measured in the same run.
 	$(Q)$(if $(wildcard tests/bench/run),tests/bench/run $(O) $(BENCH),echo 'no benchmarks here' >&2; exit 1)
 
+.PHONY: bench-logs
+bench-logs: all $(filter %/log_source %/log_raw %/log_viewers,$(BENCH)) ## One pod's log to 1, 50 and 200 viewers, beside a bare broadcast.
+	$(Q)tests/deps
+	$(Q)INSTANTSTART_BUILD=$(abspath $(O)) tests/node_modules/.tools/bin/node tests/bench/logs.mjs
+
 fuzz: ## Run every fuzz target for FUZZ_SECONDS (20).
 	@$(MAKE) CC=clang FUZZ=1 fuzz-run
 
