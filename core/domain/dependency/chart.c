@@ -204,11 +204,21 @@ void chart_wait_plan(struct step_ctx *c, struct exchange *x)
 {
 	const struct component *k = component_here(c);
 	const json_t *unready = first_unready(json_at(saw(c, "deployments"), "items"));
-	const char *version;
+	const char *version, *status;
+	int64_t revision, modified_s;
 
 	(void)x;
 	if (!component_wanted(c, k) || c->planning)
 		return;
+	status = helm_release_status(saw(c, "secrets"), &revision, &modified_s);
+	if (!streq(status, "deployed")) {
+		/*
+		 * No deployment to wait for is no proof: a helm that froze in a
+		 * recovery has taken away what its successor installed.
+		 */
+		step_goto(c, arena_printf(c->arena, "%s_install", k->name));
+		return;
+	}
 	version = helm_release_chart_version(saw(c, "secrets"), c->arena);
 	if (!unready) {
 		component_state(c, k, "ready", version);
