@@ -21,6 +21,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/prefork.h"
+#include "core/base/str.h"
 #include "fcgi/dispatch.h"
 #include "gen/queries.h"
 
@@ -111,6 +112,7 @@ static int listen_at(const char *path)
 
 int main(int argc, char **argv)
 {
+	int64_t workers;
 	const struct log log = {
 		.fd = 2, .least = LOG_WARN, .clock = clock_system(), .program = "bare"};
 	struct bare b = {0};
@@ -118,12 +120,13 @@ int main(int argc, char **argv)
 		.program = "bare", .drain_s = 5, .work = work, .ctx = &b, .log = &log};
 	struct err e = {0};
 
-	if (argc != 4) {
+	if (argc != 4 || !str_to_i64(str_of(argv[3]), &workers) || workers < 1 ||
+	    workers > 64) {
 		fprintf(stderr, "usage: bare DATABASE_URL SOCKET WORKERS\n");
 		return 2;
 	}
 	b.url = argv[1];
-	b.workers = master.workers = atoi(argv[3]);
+	b.workers = master.workers = (int)workers;
 	b.load = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		      0);
 	b.listener = listen_at(argv[2]);

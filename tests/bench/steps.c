@@ -164,21 +164,23 @@ static int run(const char *url, int workers, double seconds)
 
 int main(int argc, char **argv)
 {
+	int64_t n;
 	struct arena a;
 	struct err e = {0};
 	struct db *db;
 
 	json_init();
-	if (argc == 5 && strcmp(argv[2], "run") == 0)
-		return run(argv[1], atoi(argv[3]), atof(argv[4]));
-	if (argc != 4 || strcmp(argv[2], "submit") != 0) {
+	if (argc == 5 && strcmp(argv[2], "run") == 0 && str_to_i64(str_of(argv[3]), &n))
+		return run(argv[1], (int)n, strtod(argv[4], NULL));
+	if (argc != 4 || strcmp(argv[2], "submit") != 0 ||
+	    !str_to_i64(str_of(argv[3]), &n)) {
 		fprintf(stderr, "usage: steps DATABASE_URL submit N | run WORKERS "
 				"SECONDS\n");
 		return 2;
 	}
 	arena_init(&a, 0);
 	db = db_new(&a, secret_of(argv[1]), "bench-steps", clock_system(), rng_system());
-	for (int i = 0; i < atoi(argv[3]); i++)
+	for (int64_t i = 0; i < n; i++)
 		if (!submit(db, &a, &e))
 			return fail("submit", &e);
 	arena_free(&a);
