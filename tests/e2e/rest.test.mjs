@@ -1,5 +1,7 @@
 // REST as a caller sees it: statuses, problem documents, lists, access, CSRF.
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
 import {after, before, test} from 'node:test';
 import {psql, signIn} from '../stack/stack.mjs';
 import {ROLES, bare, call, capabilities, change, end, exercised, operation, start, tool} from './faces.mjs';
@@ -328,6 +330,16 @@ test('authorisation matrix: every capability, role and face', async () => {
 		}
 	}
 	console.log(`# ${cells} cells of the authorisation matrix`);
+});
+
+/* nginx writes the request line of what goes wrong; a login link may still be good then. */
+test('no log holds the code of a login link', async () => {
+	const r = await fetch(`${s.url}/login?code=isl_canary`, {method: 'POST', body: 'x'.repeat(2e6)});
+
+	assert.equal(r.status, 413);
+	await fetch(`${s.url}/login?code=isl_canary`);
+	for (const f of fs.readdirSync(s.dir).filter(name => name.endsWith('.log')))
+		assert(!fs.readFileSync(path.join(s.dir, f), 'utf8').includes('isl_canary'), f);
 });
 
 test('probes, metrics and documents', async () => {
