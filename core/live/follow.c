@@ -20,7 +20,7 @@ enum {
 	ALIGN_MS = 700,
 	TAIL = 5000,        /* lines that a log begins with here */
 	LOAD_PAUSE_MS = 40, /* a silence that ends them */
-	LOAD_MS = 400
+	LOAD_MS = 250
 };
 
 static void step(struct follow *f);

@@ -106,7 +106,9 @@ static const struct lws_protocols protocols[] = {
 	{.name = "live",
 	 .callback = on_connection,
 	 .per_session_data_size = sizeof(struct session),
-	 .rx_buffer_size = RX_MAX},
+	 .rx_buffer_size = RX_MAX,
+	 /* Or messages go out in pieces as small as those that come in. */
+	 .tx_packet_size = FEED_FRAME_MAX},
 	{.name = "loop", .callback = on_loop},
 	{.name = NULL}};
 
