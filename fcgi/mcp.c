@@ -159,13 +159,37 @@ static void serve_tools_list(struct mcp *m)
 
 /* --- calls ---------------------------------------------------------------- */
 
-/* Escapes of control characters become blanks, but for tab and line feed: text
- * that the cloud gave must not drive a terminal. */
+/* Bytes of a character that drives a terminal or that only a program reads: DEL,
+ * U+0080 to U+009F, those that turn the direction of text, tags (U+E0000 and on). */
+static size_t unseen(const char *z, size_t n)
+{
+	const unsigned char *c = (const unsigned char *)z;
+
+	if (c[0] == 0x7f)
+		return 1;
+	if (n > 1 && c[0] == 0xc2 && c[1] < 0xa0)
+		return 2;
+	if (n > 2 && c[0] == 0xe2 &&
+	    ((c[1] == 0x80 && c[2] >= 0xaa && c[2] <= 0xae) ||
+	     (c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9)))
+		return 3;
+	return n > 3 && c[0] == 0xf3 && c[1] == 0xa0 && c[2] < 0x82 ? 4 : 0;
+}
+
+/* Control characters become blanks, but for tab and line feed: text that the cloud
+ * gave must not drive a terminal, nor say what people cannot see. */
 static struct str tame(struct str json, struct arena *a)
 {
 	char *out = str_dup(a, json);
 
 	for (size_t i = 0; i + 1 < json.n; i++) {
+		const size_t n = unseen(out + i, json.n - i);
+
+		if (n) {
+			memset(out + i, ' ', n);
+			i += n - 1;
+			continue;
+		}
 		if (out[i] != '\\')
 			continue;
 		if (i + 5 < json.n && out[i + 1] == 'u' && out[i + 2] == '0' &&

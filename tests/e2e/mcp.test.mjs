@@ -246,10 +246,10 @@ test('long answers: the text stays short and says how to get the rest; terminals
 
 	assert(text.items.length > 0 && text.items.length < 20);
 	assert.match(text.truncated, new RegExp(`^${text.items.length} of 20`));
-	psql(s, `update operation set waiting_for = E'red \\x1b[31m bell \\x07 tab \\t end' where id = '${ids[0]}'`);
+	psql(s, `update operation set waiting_for = E'red \\x1b[31m bell \\x07 tab \\t end\\u007f\\u009b2J\\u202e\\U000E0041.' where id = '${ids[0]}'`);
 	const tamed = await tool(s, 'get_operation', {id: ids[0]});
 
-	assert.equal(tamed.structuredContent.waiting_for, 'red  [31m bell   tab \t end');
+	assert.equal(tamed.structuredContent.waiting_for, 'red  [31m bell   tab \t end   2J       .');
 	assert(!/[\x00-\x08\x0b-\x1f]/.test(JSON.parse(tamed.content[0].text).waiting_for));
 });
 
