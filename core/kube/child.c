@@ -13,8 +13,6 @@
 
 #include "core/base/clock.h"
 
-enum { CANNOT_EXEC = 127 };
-
 struct tail {
 	char *p;
 	size_t len;
@@ -57,13 +55,13 @@ static void become(const struct child *c, int out, pid_t parent)
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent) /* it died before the line above */
-		_exit(CANNOT_EXEC);
+		_exit(CHILD_NOT_RUN);
 	if (null < 0 || dup2(null, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0 ||
 	    chdir(c->folder) != 0)
-		_exit(CANNOT_EXEC);
+		_exit(CHILD_NOT_RUN);
 	closefrom(3);
 	execve(c->binary, argv.out, env.out);
-	_exit(CANNOT_EXEC);
+	_exit(CHILD_NOT_RUN);
 }
 
 static bool read_some(int fd, struct tail *t)

@@ -15,7 +15,8 @@
 #include "core/base/arena.h"
 #include "core/base/err.h"
 
-enum { CHILD_TAIL = 8192 };
+/* The exit code of a program that could not be run, as a shell's. */
+enum { CHILD_TAIL = 8192, CHILD_NOT_RUN = 127 };
 
 struct child {
 	const char *binary;      /* absolute path */

@@ -136,6 +136,12 @@ static void judge(const struct child_end *end, struct arena *a, struct helm_resu
 	if (ret->ok)
 		return;
 	ret->errc = ERR_DEPENDENCY_FAILED;
+	if (end->exit_code == CHILD_NOT_RUN && !*ret->output) {
+		ret->errc = ERR_CONFIG;
+		ret->output = "the helm binary cannot be run: INSTANTSTART_HELM must be "
+			      "its absolute path";
+		return;
+	}
 	for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++) {
 		if (!strstr(end->tail, failures[i].says))
 			continue;

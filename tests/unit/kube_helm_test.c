@@ -124,6 +124,7 @@ Test(kube_helm_run, how_it_ends)
 		 20000, false, false, 1, ERR_CLOUD_CONFLICT, "another"},
 		{"echo 'x: context deadline exceeded' >&2; exit 1", 20000, false, true, 1,
 		 ERR_AMBIGUOUS, "context"},
+		{"exit 127", 20000, false, false, 127, ERR_CONFIG, "INSTANTSTART_HELM"},
 		{"kill -9 $$", 20000, false, true, -1, ERR_AMBIGUOUS, ""},
 		{"echo begun; sleep 30 & exec sleep 30", 400, false, true, -1,
 		 ERR_AMBIGUOUS, "begun"},
