@@ -233,8 +233,11 @@ $(B)/ui.stamp: $(B)/openapi.json $(UI_SRC)
 	$(Q)ui/build $(B)/openapi.json
 	@touch $@
 
-.PHONY: ui screenshots
+.PHONY: ui test-ui screenshots
 ui: $(B)/ui.stamp ## Build the web console into ui/dist.
+
+test-ui: $(B)/ui.stamp ## Tests of the console's own functions and languages.
+	$(Q)cd ui && ../tests/node_modules/.tools/bin/node node_modules/vitest/vitest.mjs run --silent
 
 screenshots: all ## Pictures of the main pages of the console, into ui/screenshots.
 	$(Q)INSTANTSTART_BUILD=$(O) tests/node_modules/.tools/bin/node tests/demo/screenshots.mjs
@@ -250,6 +253,7 @@ test: deps ## Unit, integration and end to end tests, and a sample of the fault 
 	@$(MAKE) -j$$(nproc) test-unit
 	@$(MAKE) -j$$(nproc) test-integration
 	@$(MAKE) -j$$(nproc) all
+	@$(MAKE) test-ui
 	@$(MAKE) test-e2e
 	@$(MAKE) -j$$(nproc) test-faults SAMPLE=1
 

@@ -132,6 +132,8 @@ test('the overview, and events and calls of stages, with deep links', async () =
 	await page.getByText('8 of 8 ready').waitFor();
 	const {json: {items: [op]}} = await call(s, 'GET', '/api/v1/operations?cluster=first&kind=create_eks_control_plane', {role: 'viewer'});
 
+	await page.goto(`${s.url}/operations/${op.parent}?tab=calls`);
+	await page.getByRole('row', {name: /sagemaker:CreateCluster.*Create a HyperPod cluster/}).waitFor();
 	await page.goto(`${s.url}/operations/${op.id}?tab=calls`);
 	await page.getByRole('row', {name: /cloudformation:CreateStack/}).first().waitFor();
 	await page.goto(`${s.url}/operations/${op.id}?tab=events&event=2`);
@@ -192,6 +194,17 @@ test('cancel says what stays, and stops; the session ends: back to the same plac
 	await page.waitForURL(new RegExp(`operations/${id}`));
 	await h1(page, /third/);
 	s.cookie = undefined;
+	const other = await signedIn(s, browser);
+
+	await other.goto(`${s.url}/settings`);
+	await button(other, 'Sign out everywhere').click();
+	await other.waitForURL(/sign-in/);
+	await other.context().close();
+	assert.equal(psql(s, `select count(*) from session where principal = 'admin'`), '0');
+	await page.goto(`${s.url}/sign-in`);
+	await page.getByLabel('Link or token').fill(s.tokens.admin);
+	await page.keyboard.press('Enter');
+	await h1(page, /^Clusters/);
 });
 
 test('import, select and forget; delete wants the name typed and lists what is lost', async () => {

@@ -1,8 +1,8 @@
 // What the pages read. Keys begin with what a live event names, so that one event
 // makes old exactly what it may have changed.
-import {keepPreviousData, QueryClient, queryOptions, useQuery, useQueryClient} from '@tanstack/react-query';
+import {keepPreviousData, QueryClient, queryOptions, useQueries, useQuery, useQueryClient} from '@tanstack/react-query';
 import {ProblemError, read} from './client';
-import type {Cluster, Event, Operation} from './types';
+import type {Cluster, Event, Operation, Stage} from './types';
 
 export const queryClient = new QueryClient({
 	defaultOptions: {
@@ -70,7 +70,24 @@ export const operation = (id: string) => queryOptions({
 	queryFn: ({signal}) => readOperation(id, {}, signal),
 });
 
-/** All events; what was read before is not read again. */
+/* All events; what was read before is not read again. */
+async function readEvents(client: QueryClient, id: string, signal: AbortSignal): Promise<Event[]>
+{
+	const all = [...client.getQueryData<Event[]>(['events', id]) ?? []];
+	let cursor = all.length ? String(all[all.length - 1]!.seq) : undefined;
+
+	for (;;) {
+		const page = await read('/operations/{id}/events', {params: {id}, query: {limit: 100, cursor}, signal});
+
+		all.push(...page.items as Event[]);
+		if (!page.next_cursor || page.items.length === 0)
+			break;
+		cursor = page.next_cursor;
+	}
+	client.setQueryData(['events', id], all);
+	return all;
+}
+
 export function useEvents(id: string, version: number | undefined)
 {
 	const client = useQueryClient();
@@ -79,23 +96,24 @@ export function useEvents(id: string, version: number | undefined)
 		queryKey: ['operation', id, 'events', version],
 		enabled: version !== undefined,
 		placeholderData: keepPreviousData,
-		queryFn: async ({signal}) => {
-			const known = client.getQueryData<Event[]>(['events', id]) ?? [];
-			const all = [...known];
-			let cursor = known.length ? String(known[known.length - 1]!.seq) : undefined;
-
-			for (;;) {
-				const page = await read('/operations/{id}/events', {params: {id}, query: {limit: 100, cursor}, signal});
-
-				all.push(...page.items as Event[]);
-				if (!page.next_cursor || page.items.length === 0)
-					break;
-				cursor = page.next_cursor;
-			}
-			client.setQueryData(['events', id], all);
-			return all;
-		},
+		queryFn: ({signal}) => readEvents(client, id, signal),
 	});
+}
+
+/** Events of the stages, by stage; an ended stage is read once. */
+export function useStageEvents(op: Operation, on: boolean): {stage: Stage; events: Event[]}[]
+{
+	const client = useQueryClient();
+	const stages = op.children ?? [];
+
+	return useQueries({
+		queries: stages.map(stage => ({
+			queryKey: ['operation', stage.id, 'events', stage.state === 'live' ? `of ${op.version}` : stage.state],
+			enabled: on,
+			placeholderData: keepPreviousData,
+			queryFn: ({signal}: {signal: AbortSignal}) => readEvents(client, stage.id, signal),
+		})),
+	}).map((q, i) => ({stage: stages[i]!, events: q.data ?? []}));
 }
 
 export const zones = queryOptions({queryKey: ['zones'], staleTime: 60000,

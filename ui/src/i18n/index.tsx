@@ -49,7 +49,7 @@ export interface Words {
 	locale: Language;
 	t: (key: Key, values?: Values) => string;
 	/** A word of the server's that may be in the catalog: "state.live"; else as it is. */
-	word: (group: string, name: string) => string;
+	word: (group: string, name: string, otherwise?: string | null) => string;
 	time: (iso: string) => string;
 	utc: (iso: string) => string;
 	span: (seconds: number) => string;
@@ -77,10 +77,11 @@ export function makeWords(locale: Language, catalog: Catalog, timeZone: string |
 	return {
 		locale,
 		t: (key, values = {}) => textOf(catalog[key], values, locale),
-		word: (group, name) => {
+		word: (group, name, otherwise) => {
 			const text = catalog[`${group}.${name}` as Key];
 
-			return text === undefined ? name : textOf(text, {}, locale);
+			/* English is what the server speaks: it may say it better. */
+			return text === undefined || (otherwise && locale === 'en') ? otherwise ?? name : textOf(text, {}, locale);
 		},
 		time: iso => date.format(new Date(iso)),
 		utc: iso => iso.replace('T', ' ').replace(/\.\d+Z$/, ' UTC'),

@@ -27,7 +27,7 @@ type Group = Answer<'/clusters/{cluster}/hyperpod'>['groups'][number];
 
 export default function ClusterPage({me, name}: PageProps)
 {
-	const {t, number} = useWords();
+	const {t, number, word} = useWords();
 	const {flash} = useFrame();
 	const poll = useListPoll();
 	const {data, error, refetch} = useQuery({...cluster(name), refetchInterval: poll});
@@ -90,7 +90,7 @@ export default function ClusterPage({me, name}: PageProps)
 		<Container header={<Header variant='h2'>{t('cluster.running')}</Header>}>
 			{live.length === 0 ? <Box color='text-body-secondary'>{t('cluster.idle')}</Box>
 				: <SpaceBetween size='xs'>{live.map(o => <div key={o.id}>
-					<To href={`/operations/${o.id}`}>{o.title}</To> <State state={o.status}/>
+					<To href={`/operations/${o.id}`}>{word('kind', o.kind, o.title)}</To> <State state={o.status}/>
 					{o.waiting_for && <Box variant='small'>{o.waiting_for}</Box>}
 				</div>)}</SpaceBetween>}
 		</Container>

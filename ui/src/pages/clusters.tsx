@@ -19,7 +19,7 @@ import {List} from '../parts/table';
 
 export default function Clusters({me}: PageProps)
 {
-	const {t} = useWords();
+	const {t, word} = useWords();
 	const {flash} = useFrame();
 	const poll = useListPoll();
 	const query = useQuery({...clusters, refetchInterval: poll});
@@ -72,7 +72,7 @@ export default function Clusters({me}: PageProps)
 				{id: 'running', header: t('clusters.running'), cell: c => {
 					const op = live.find(o => o.cluster === c.name && !o.parent);
 
-					return op ? <To href={`/operations/${op.id}`}>{op.title}</To> : '–';
+					return op ? <To href={`/operations/${op.id}`}>{word('kind', op.kind, op.title)}</To> : '–';
 				}},
 				{id: 'origin', header: t('clusters.origin'), cell: c => c.origin === 'imported' ? t('clusters.imported') : t('clusters.created')},
 				{id: 'eks', header: t('clusters.eks'), cell: c => c.eks_name ?? '–'},

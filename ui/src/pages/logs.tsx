@@ -1,4 +1,5 @@
 import Alert from '@cloudscape-design/components/alert';
+import Box from '@cloudscape-design/components/box';
 import Button from '@cloudscape-design/components/button';
 import Checkbox from '@cloudscape-design/components/checkbox';
 import Container from '@cloudscape-design/components/container';
@@ -158,6 +159,7 @@ export default function Logs({name: cluster}: PageProps)
 			<Checkbox checked={times} onChange={e => setTimes(e.detail.checked)}>{t('logs.times')}</Checkbox>
 			<Checkbox checked={previous} disabled={!pod} onChange={e => set({previous: e.detail.checked ? '1' : undefined})}>{t('logs.previous')}</Checkbox>
 		</SpaceBetween>
+		{!name && <Box textAlign='center' padding='xxl' color='text-body-secondary'>{pods.data?.items.length === 0 ? t('logs.noPods') : t('logs.choosePod')}</Box>}
 		{name && <Container header={<Header variant='h2' actions={<Button iconName={following ? 'pause' : 'play'} onClick={() => setFollowing(!following)}>
 			{following ? t('logs.pause') : t('logs.resume')}</Button>}
 		description={following ? undefined : t('logs.paused', {n: log.lines - seenAtPause.current})}>

@@ -23,7 +23,7 @@ import {useState} from 'react';
 import {useSearchParams} from 'wouter';
 import type {Call} from '../api/client';
 import {useOperation} from '../api/live';
-import {useEvents} from '../api/queries';
+import {useEvents, useStageEvents} from '../api/queries';
 import type {Event, Operation, Question} from '../api/types';
 import {To} from '../app/link';
 import {usePage} from '../app/page';
@@ -104,7 +104,7 @@ function Events({op, events}: {op: Operation; events: Event[] | undefined})
 	const {t, word} = useWords();
 	const [search, setSearch] = useSearchParams();
 	const phase = search.get('phase') ?? '', marked = Number(search.get('event') ?? 0);
-	const options = [{value: '', label: t('op.anyPhase')}, ...op.phases.map(p => ({value: p.name, label: p.title ?? p.name}))];
+	const options = [{value: '', label: t('op.anyPhase')}, ...op.phases.map(p => ({value: p.name, label: word('phase', p.name, p.title)}))];
 	/* An event belongs to the phase that the last one with a phase named. */
 	let last = '';
 	const all = events?.map(e => ({...e, phase: last = e.phase ?? last}));
@@ -128,7 +128,7 @@ function Events({op, events}: {op: Operation; events: Event[] | undefined})
 			{id: 'what', header: t('op.event'), isRowHeader: true, width: 160, cell: e => e.seq === marked ? <Box variant='strong'>{e.what}</Box> : e.what},
 			{id: 'step', header: t('plan.phase'), width: 220, cell: e => [e.phase && word('phase', e.phase), e.step].filter(Boolean).join(' / ')},
 			{id: 'data', header: t('op.particulars'), cell: e => <Particulars data={e.data}/>},
-			{id: 'link', header: t('op.link'), width: 90, cell: e => <CopyToClipboard variant='icon' copyButtonAriaLabel={`${t('op.link')} ${e.seq}`}
+			{id: 'link', header: t('common.copy'), width: 90, cell: e => <CopyToClipboard variant='icon' copyButtonAriaLabel={`${t('op.link')} ${e.seq}`}
 				textToCopy={`${location.origin}/operations/${op.id}?tab=events&event=${e.seq}`} copySuccessText={t('common.copied')} copyErrorText={t('common.unknown')}/>},
 		]}/>;
 }
@@ -147,15 +147,21 @@ function Particulars({data}: {data: Record<string, unknown> | undefined})
 		<Code text={json(data)} label={t('op.particulars')}/></ExpandableSection>;
 }
 
-/** The ledger: every call that was to change the cloud. */
-function Calls({events}: {events: Event[] | undefined})
+/** The ledger: every call that was to change the cloud, of this operation and its stages. */
+function Calls({op, events}: {op: Operation; events: Event[] | undefined})
 {
-	const {t, number} = useWords();
+	const {t, number, word} = useWords();
+	const stages = useStageEvents(op, true);
+	const all = events && [{stage: undefined, events}, ...stages]
+		.flatMap(({stage, events: own}) => own.filter(e => e.what === 'call').map(e => ({...e, stage, key: `${stage?.id} ${e.seq}`})))
+		.sort((a, b) => b.at.localeCompare(a.at));
 
-	return <List items={events?.filter(e => e.what === 'call').reverse()} title={t('op.calls')} empty={t('op.noCalls')} trackBy='seq'
+	return <List items={all} title={t('op.calls')} empty={t('op.noCalls')} trackBy='key'
 		contentDensity='compact' wrapLines columnDefinitions={[
 			{id: 'at', header: t('op.time'), width: 210, cell: e => <Time at={e.at}/>},
 			{id: 'call', header: t('op.service'), isRowHeader: true, cell: e => [e.data?.call, e.data?.item].filter(Boolean).join(' ')},
+			...op.children?.length ? [{id: 'stage', header: t('op.inStage'), cell: (e: NonNullable<typeof all>[number]) => e.stage
+				? <To href={`/operations/${e.stage.id}?tab=calls`}>{word('kind', e.stage.kind, e.stage.title)}</To> : '–'}] : [],
 			{id: 'outcome', header: t('op.outcome'), cell: e => <State state={String(e.data?.outcome ?? 'unknown')}/>},
 			{id: 'id', header: t('op.requestId'), cell: e => e.data?.request_id ? <CopyToClipboard variant='inline' textToCopy={String(e.data.request_id)}
 				copyButtonAriaLabel={`${t('common.copy')} ${String(e.data.request_id)}`} copySuccessText={t('common.copied')} copyErrorText={t('common.unknown')}/> : '–'},
@@ -188,7 +194,7 @@ export default function OperationPage({me, name: id}: PageProps)
 	const may = me.role !== 'viewer';
 	const tab = search.get('tab') ?? 'events';
 
-	usePage({title: op ? `${op.title}: ${op.target}` : id, crumbs: [{text: t('ops.title'), href: '/operations'}], readings: [
+	usePage({title: op ? `${word('kind', op.kind, op.title)}: ${op.target}` : id, crumbs: [{text: t('ops.title'), href: '/operations'}], readings: [
 		{capability: 'get_operation', path: `/operations/${id}`, query: {wait: 25}, args: {id, wait_seconds: 25}},
 		{capability: 'list_events', path: `/operations/${id}/events`, args: {id}},
 	]});
@@ -205,12 +211,12 @@ export default function OperationPage({me, name: id}: PageProps)
 	}, {replace: true});
 
 	return <SpaceBetween size='l'>
-		<LiveRegion hidden>{op.done || op.state === 'held' ? t('op.nowState', {title: op.title, state: word('state', op.status)})
-			: t('op.phaseNow', {phase: phase?.title ?? op.phase, state: word('state', phase?.state ?? op.status)})}</LiveRegion>
+		<LiveRegion hidden>{op.done || op.state === 'held' ? t('op.nowState', {title: word('kind', op.kind, op.title), state: word('state', op.status)})
+			: t('op.phaseNow', {phase: word('phase', op.phase, phase?.title), state: word('state', phase?.state ?? op.status)})}</LiveRegion>
 		<Header variant='h1' description={<State state={op.status}/>} actions={<SpaceBetween direction='horizontal' size='xs'>
 			{op.retryable && op.state === 'cancelled' && <Button disabled={!may} onClick={retry}>{t('op.retry')}</Button>}
 			<Button disabled={!may || !op.cancellable} onClick={() => setCancelling(true)}>{t('op.cancel')}</Button>
-		</SpaceBetween>}>{op.title}: {op.target}</Header>
+		</SpaceBetween>}>{word('kind', op.kind, op.title)}: {op.target}</Header>
 		{op.state === 'failed' && <Failure op={op} onRetry={op.retryable && may ? retry : undefined}/>}
 		{op.state === 'held' && op.question && <Decision op={op} question={op.question} onAnswer={may
 			? call => setChange({title: t('op.answer'), submit: t('op.answer'), call, onDone: () => {}}) : undefined}/>}
@@ -222,7 +228,7 @@ export default function OperationPage({me, name: id}: PageProps)
 		</Grid>
 		<Tabs activeTabId={tab} onChange={e => change_tab(e.detail.activeTabId)} tabs={[
 			{id: 'events', label: t('op.events'), content: <Events op={op} events={events.data}/>},
-			{id: 'calls', label: t('op.calls'), content: <Calls events={events.data}/>},
+			{id: 'calls', label: t('op.calls'), content: <Calls op={op} events={events.data}/>},
 			...op.result !== undefined ? [{id: 'result', label: t('op.result'), content: <Code text={json(op.result)} label={t('op.result')}/>}] : [],
 		]}/>
 		{cancelling && <CancelModal op={op} onDismiss={() => setCancelling(false)} onPlan={c => {

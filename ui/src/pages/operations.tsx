@@ -58,7 +58,7 @@ export default function Operations()
 		</SpaceBetween>}
 		after={query.hasNextPage && <Button loading={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>{t('common.more')}</Button>}
 		columnDefinitions={[
-			{id: 'title', header: t('ops.operation'), isRowHeader: true, cell: o => <To href={`/operations/${o.id}`}>{o.title}</To>},
+			{id: 'title', header: t('ops.operation'), isRowHeader: true, cell: o => <To href={`/operations/${o.id}`}>{word('kind', o.kind, o.title)}</To>},
 			{id: 'target', header: t('ops.target'), cell: o => o.target},
 			{id: 'status', header: t('common.state'), cell: o => <State state={o.status}/>},
 			{id: 'started', header: t('ops.started'), cell: o => <Time at={o.created_at}/>},

@@ -24,14 +24,14 @@ function useUsual(op: Operation)
 
 function PhaseTime({phase, usual, now}: {phase: Phase; usual: number | undefined; now: number})
 {
-	const {t, span} = useWords();
+	const {t, span, word} = useWords();
 	const took = seconds(phase.started_at, phase.ended_at, now);
 	const compared = usual === undefined ? '' : t('op.usually', {span: span(usual)});
 
 	if (took === null)
 		return compared ? <Box color='text-body-secondary' variant='small'>{compared}</Box> : null;
 	if (isOpen(phase) && usual)
-		return <ProgressBar variant='standalone' value={Math.min(100, 100 * took / Math.max(usual, 1))} ariaLabel={phase.title ?? phase.name}
+		return <ProgressBar variant='standalone' value={Math.min(100, 100 * took / Math.max(usual, 1))} ariaLabel={word('phase', phase.name, phase.title)}
 			additionalInfo={`${span(took)} · ${compared}`}/>;
 	return <Box color='text-body-secondary' variant='small'>{[span(took), compared].filter(Boolean).join(' · ')}</Box>;
 }
@@ -39,13 +39,13 @@ function PhaseTime({phase, usual, now}: {phase: Phase; usual: number | undefined
 /** The stage's own phases, read and followed only while it is at work or has failed. */
 function StagePhases({stage}: {stage: Stage})
 {
-	const {t} = useWords();
+	const {t, word} = useWords();
 	const open = stage.state === 'live' || stage.state === 'held' || stage.state === 'failed';
 	const {data} = useQuery({...operation(stage.id), enabled: open});
 
 	useFollow(stage.id, open && stage.state !== 'failed');
 	return <SpaceBetween size='xs'>
-		<To href={`/operations/${stage.id}`} fontSize='body-s'>{t('op.stage', {title: stage.title})}</To>
+		<To href={`/operations/${stage.id}`} fontSize='body-s'>{t('op.stage', {title: word('kind', stage.kind, stage.title)})}</To>
 		{open && data && <Timeline op={data}/>}
 	</SpaceBetween>;
 }
@@ -55,13 +55,9 @@ export function Timeline({op}: {op: Operation})
 	const {t, word} = useWords();
 	const now = useNow(!op.done);
 	const usual = useUsual(op);
-	const titleOf = (p: Phase) => {
-		const translated = word('phase', p.name);
+	const titleOf = (p: Phase) => word('phase', p.name, p.title);
 
-		return translated === p.name ? p.title ?? p.name : translated;
-	};
-
-	return <Steps ariaLabel={`${t('op.timeline')}: ${op.title}`} steps={op.phases.map(p => ({
+	return <Steps ariaLabel={`${t('op.timeline')}: ${word('kind', op.kind, op.title)}`} steps={op.phases.map(p => ({
 		status: STATUS[p.state] ?? 'info',
 		statusIconAriaLabel: word('state', p.state),
 		header: <Box variant='span' fontWeight={isOpen(p) || p.state === 'failed' ? 'bold' : 'normal'}>{titleOf(p)}</Box>,
