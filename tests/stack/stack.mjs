@@ -166,6 +166,9 @@ async function startCloud(s, options)
 
 /* --- nginx --------------------------------------------------------------------------- */
 
+/* Debian's libnginx-mod-http-brotli-static; gzip serves where it is not. */
+const BROTLI = '/usr/lib/nginx/modules/ngx_http_brotli_static_module.so';
+
 /** nginx.conf from its template. */
 export function nginxConf(s, options = {})
 {
@@ -175,6 +178,8 @@ export function nginxConf(s, options = {})
 			fs.existsSync(`${top}/ui/dist/index.html`) ? 'ui/dist' : 'ui/public'}`,
 		HOSTS: hosts || '(?!)', USER: isRoot ? 'user root;' : '', WORKERS: 2,
 		RATE: options.rate ?? 5000, BURST: options.burst ?? 5000,
+		MODULES: fs.existsSync(BROTLI) ? `load_module ${BROTLI};` : '',
+		BROTLI: fs.existsSync(BROTLI) ? 'brotli_static on;' : '',
 	};
 	const text = fs.readFileSync(`${top}/nginx/nginx.conf.in`, 'utf8')
 		.replace(/^(?!#).*$/gm, line => line.replace(/@([A-Z]+)@/g, (_, name) => values[name] ?? `@${name}@`));

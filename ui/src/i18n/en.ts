@@ -79,7 +79,6 @@ export const en = {
 	'plan.working': 'Making the plan: quota, zone and addresses are being checked',
 	'plan.changes': {one: '{n} change in the cloud', other: '{n} changes in the cloud'} as Text,
 	'plan.waits': {one: '{n} wait', other: '{n} waits'} as Text,
-	'plan.objects': {one: '{n} object', other: '{n} objects'} as Text,
 	'plan.steps': 'Steps in order',
 	'plan.allSteps': 'Show steps that change nothing, too',
 	'plan.checks': 'What was checked',

@@ -79,7 +79,6 @@ export const hi: Catalog = {
 	'plan.working': 'योजना बन रही है: कोटा, ज़ोन और पते जाँचे जा रहे हैं',
 	'plan.changes': {one: 'क्लाउड में {n} बदलाव', other: 'क्लाउड में {n} बदलाव'},
 	'plan.waits': {one: '{n} प्रतीक्षा', other: '{n} प्रतीक्षाएँ'},
-	'plan.objects': {one: '{n} वस्तु', other: '{n} वस्तुएँ'},
 	'plan.steps': 'क्रम से चरण',
 	'plan.allSteps': 'वे चरण भी दिखाएँ जो कुछ नहीं बदलते',
 	'plan.checks': 'क्या जाँचा गया',

@@ -79,7 +79,6 @@ export const ro: Catalog = {
 	'plan.working': 'Se întocmește planul: se verifică cota, zona și adresele',
 	'plan.changes': {one: '{n} modificare în cloud', few: '{n} modificări în cloud', other: '{n} de modificări în cloud'},
 	'plan.waits': {one: '{n} așteptare', few: '{n} așteptări', other: '{n} de așteptări'},
-	'plan.objects': {one: '{n} obiect', few: '{n} obiecte', other: '{n} de obiecte'},
 	'plan.steps': 'Pașii în ordine',
 	'plan.allSteps': 'Arată și pașii care nu modifică nimic',
 	'plan.checks': 'Ce s-a verificat',

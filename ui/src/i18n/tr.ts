@@ -79,7 +79,6 @@ export const tr: Catalog = {
 	'plan.working': 'Plan yapılıyor: kota, bölge ve adresler denetleniyor',
 	'plan.changes': {one: 'bulutta {n} değişiklik', other: 'bulutta {n} değişiklik'},
 	'plan.waits': {one: '{n} bekleme', other: '{n} bekleme'},
-	'plan.objects': {one: '{n} nesne', other: '{n} nesne'},
 	'plan.steps': 'Sırayla adımlar',
 	'plan.allSteps': 'Bir şey değiştirmeyen adımları da göster',
 	'plan.checks': 'Denetlenenler',

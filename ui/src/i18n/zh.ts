@@ -79,7 +79,6 @@ export const zh: Catalog = {
 	'plan.working': '正在制定计划：检查配额、可用区和地址',
 	'plan.changes': {other: '云端 {n} 项更改'},
 	'plan.waits': {other: '{n} 次等待'},
-	'plan.objects': {other: '{n} 个对象'},
 	'plan.steps': '按顺序的步骤',
 	'plan.allSteps': '同时显示不做更改的步骤',
 	'plan.checks': '已检查的内容',

@@ -85,13 +85,10 @@ export function PlanView({plan}: {plan: Plan})
 {
 	const {t} = useWords();
 	const count = (action: string) => plan.steps.filter(s => s.action === action).length;
-	/* Many objects are made by calls that name them only in their request. */
-	const objects = new Set(plan.resources?.map(r => `${r.type} ${r.id}`)).size;
 
 	return <SpaceBetween size='l'>
 		<Box fontSize='heading-s' fontWeight='bold'>
-			{[t('plan.changes', {n: count('call')}), t('plan.waits', {n: count('wait')}),
-				...objects ? [t('plan.objects', {n: objects})] : []].join(' · ')}
+			{[t('plan.changes', {n: count('call')}), t('plan.waits', {n: count('wait')})].join(' · ')}
 		</Box>
 		{plan.warnings?.map(w => <Alert key={w} type='warning' header={t('plan.warnings')}>{w}</Alert>)}
 		{plan.checks?.length ? <Checks checks={plan.checks}/> : null}

@@ -1,6 +1,5 @@
 // Phases of an operation with their stages inside, each against its usual time.
 import Box from '@cloudscape-design/components/box';
-import ProgressBar from '@cloudscape-design/components/progress-bar';
 import SpaceBetween from '@cloudscape-design/components/space-between';
 import Steps, {type StepsProps} from '@cloudscape-design/components/steps';
 import {useQuery} from '@tanstack/react-query';
@@ -24,15 +23,12 @@ function useUsual(op: Operation)
 
 function PhaseTime({phase, usual, now}: {phase: Phase; usual: number | undefined; now: number})
 {
-	const {t, span, word} = useWords();
+	const {t, span} = useWords();
 	const took = seconds(phase.started_at, phase.ended_at, now);
 	const compared = usual === undefined ? '' : t('op.usually', {span: span(usual)});
 
 	if (took === null)
 		return compared ? <Box color='text-body-secondary' variant='small'>{compared}</Box> : null;
-	if (isOpen(phase) && usual)
-		return <ProgressBar variant='standalone' value={Math.min(100, 100 * took / Math.max(usual, 1))} ariaLabel={word('phase', phase.name, phase.title)}
-			additionalInfo={`${span(took)} · ${compared}`}/>;
 	return <Box color='text-body-secondary' variant='small'>{[span(took), compared].filter(Boolean).join(' · ')}</Box>;
 }
 
