@@ -260,7 +260,13 @@ static bool run(struct call *c, const json_t *in, struct reply *ret, struct err 
 		return false;
 	if (plans && c->opt.dry_run)
 		return true;
-	return cap->run(c, decoded, ret, e);
+	if (!cap->run(c, decoded, ret, e))
+		return false;
+	if (!ret->too_large || capability_mutates(cap))
+		return true;
+	err_set(e, ERR_TOO_LARGE, "The answer would be larger than %d bytes",
+		LIMIT_DB_PARAM);
+	return err_fix(e, "Ask for less: a filter, or a smaller limit.");
 }
 
 /*
@@ -323,6 +329,7 @@ void reply_tree(struct call *c, struct reply *ret, const json_t *tree)
 	buf_init(&b, c->arena, LIMIT_DB_PARAM);
 	json_write_to(&b, tree);
 	ret->json = buf_str(&b);
+	ret->too_large = b.overflow;
 }
 
 void reply_text(struct reply *ret, struct str json)

@@ -102,6 +102,7 @@ struct reply {
 	int64_t park_version;
 	int64_t park_s;
 	bool planned; /* the answer is a plan: nothing was changed */
+	bool too_large; /* json is not whole; a read then fails */
 	const char *cookie; /* Set-Cookie, or NULL */
 };
 

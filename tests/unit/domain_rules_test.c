@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/limits.h"
 #include "core/domain/capability.h"
 #include "core/domain/cluster/cluster_check.h"
 #include "core/domain/cluster/stack.h"
@@ -213,6 +214,39 @@ Test(domain_rules, every_kind_is_well_formed)
 			met |= k->needs && streq(component_list()[j]->name, k->needs);
 		cr_assert(met, "%s comes before %s", k->name, k->needs);
 	}
+}
+
+static size_t answer_size;
+
+static bool answer_bytes(struct call *c, const void *in, struct reply *ret, struct err *e)
+{
+	char *text = arena_alloc(c->arena, answer_size + 1);
+	json_t *out = json_packf(c->arena, "{}");
+
+	(void)in;
+	(void)e;
+	memset(text, 'a', answer_size);
+	json_put_str(out, "text", text);
+	reply_tree(c, ret, out);
+	return true;
+}
+
+/* Half an answer, of status 200, would be JSON that nobody can read. */
+Test(domain_rules, an_answer_that_is_too_large_is_an_error)
+{
+	const struct capability cap = {.name = "get_bytes", .run = answer_bytes};
+	const struct principal who = {.role = ROLE_ADMIN};
+	struct call c = {.arena = &arena, .cap = &cap, .who = &who};
+	struct err e = {0};
+	struct reply ret;
+
+	answer_size = 1000;
+	cr_assert(capability_invoke(&c, tree("{}"), &ret, &e), "%s", e.detail);
+	cr_assert_eq(ret.json.n, strlen("{'text':''}") + answer_size);
+	answer_size = LIMIT_DB_PARAM;
+	cr_assert_not(capability_invoke(&c, tree("{}"), &ret, &e));
+	cr_assert_eq(e.code, ERR_TOO_LARGE);
+	cr_assert(e.fix[0], "says what would work");
 }
 
 /* The page shows what the tables say; `make docs` writes it. */
