@@ -264,6 +264,7 @@ static bool run(struct call *c, const json_t *in, struct reply *ret, struct err 
 		return false;
 	if (!ret->too_large || capability_mutates(cap))
 		return true;
+	ret->json = (struct str){0};
 	err_set(e, ERR_TOO_LARGE, "The answer would be larger than %d bytes",
 		LIMIT_DB_PARAM);
 	return err_fix(e, "Ask for less: a filter, or a smaller limit.");

@@ -246,6 +246,7 @@ Test(domain_rules, an_answer_that_is_too_large_is_an_error)
 	answer_size = LIMIT_DB_PARAM;
 	cr_assert_not(capability_invoke(&c, tree("{}"), &ret, &e));
 	cr_assert_eq(e.code, ERR_TOO_LARGE);
+	cr_assert_eq(ret.json.n, 0, "goes not beside the problem either");
 	cr_assert(e.fix[0], "says what would work");
 }
 
