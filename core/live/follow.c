@@ -1,17 +1,10 @@
-#include "core/live/follow.h"
-
-#include <inttypes.h>
-#include <stdio.h>
+/* When what is asked, and what an end means. */
 #include <string.h>
 
-#include "core/base/base64.h"
-#include "core/json/tree.h"
-#include "gen/queries.h"
+#include "core/live/follow_call.h"
 
 enum {
 	STREAM_S = 3600,
-	BACKOFF_FIRST_MS = 500,
-	BACKOFF_LAST_MS = 30000,
 	SETTLE_MS = 1000,   /* an end of the log waits so long for its reason */
 	NO_POD_MS = 1500,   /* a watch without the pod: it may not exist */
 	STARTING_MS = 2000, /* between looks at a container that has not begun */
@@ -25,156 +18,6 @@ enum {
 
 static void step(struct follow *f);
 
-/* --- what readers are told ------------------------------------------------------- */
-
-/* JSON text of a cluster's or ours; quotes and controls are left out. */
-static const char *plain(const char *text, char *out, size_t size)
-{
-	size_t n = 0;
-
-	for (; *text && n + 1 < size; text++)
-		if ((unsigned char)*text >= 0x20 && *text != '"' && *text != '\\' &&
-		    (unsigned char)*text < 0x7f)
-			out[n++] = *text;
-	out[n] = '\0';
-	return out;
-}
-
-static void tell(struct follow *f, const char *state, const char *why)
-{
-	char words[200];
-
-	if (streq(f->told, state))
-		return;
-	str_copy(f->told, sizeof(f->told), state);
-	feed_mark(f->feed, "state", "\"state\":\"%s\",\"why\":\"%s\"}", state,
-		  plain(why, words, sizeof(words)));
-	f->news(f->ctx);
-}
-
-static void tell_run(struct follow *f, const char *state)
-{
-	f->told[0] = '\0';
-	feed_mark(f->feed, "state",
-		  "\"state\":\"%s\",\"restarts\":%" PRId64 ",\"uid\":\"%s\"}", state,
-		  f->run.restarts, f->run.uid);
-	snprintf(f->feed->hello, sizeof(f->feed->hello),
-		 ",\"uid\":\"%s\",\"restarts\":%" PRId64, f->run.uid, f->run.restarts);
-	f->news(f->ctx);
-}
-
-static void loaded(struct follow *f)
-{
-	f->loading = false;
-	follow_check_ready(f);
-}
-
-static void finish(struct follow *f, const char *why)
-{
-	char reason[POD_REASON_MAX], words[200], code[40] = "";
-
-	follow_aligned(f);
-	loaded(f);
-	if (f->now.exit_known)
-		snprintf(code, sizeof(code), ",\"exit_code\":%" PRId64, f->now.exit_code);
-	feed_mark(f->feed, "state",
-		  "\"state\":\"ended\"%s,\"reason\":\"%s\",\"why\":\"%s\"}", code,
-		  plain(f->now.reason, reason, sizeof(reason)),
-		  plain(why, words, sizeof(words)));
-	feed_close(f->feed, 1000, "the log has ended");
-	f->news(f->ctx);
-	follow_stop(f);
-}
-
-static void give_up(struct follow *f, int code, const char *why)
-{
-	feed_close(f->feed, code, why);
-	f->news(f->ctx);
-	follow_stop(f);
-}
-
-/* --- requests ---------------------------------------------------------------------- */
-
-static int64_t backoff_ms(struct follow *f, int failures)
-{
-	int64_t ms = BACKOFF_FIRST_MS;
-
-	for (int i = 1; i < failures && ms < BACKOFF_LAST_MS; i++)
-		ms *= 2;
-	if (ms > BACKOFF_LAST_MS)
-		ms = BACKOFF_LAST_MS;
-	return ms / 2 + (int64_t)rng_below(f->up->rng, (uint64_t)ms);
-}
-
-static void retry_in(struct follow *f, int64_t ms)
-{
-	loop_after(f->up->loop, &f->retry, ms);
-}
-
-static void trouble(struct follow *f, const char *why)
-{
-	tell(f, "reconnecting", why);
-	retry_in(f, backoff_ms(f, ++f->failures));
-}
-
-/* Where the cluster is: what the faces have learnt of it last. */
-static bool find_target(struct follow *f, struct arena *a, struct kube_target *ret,
-			struct err *e)
-{
-	struct db_rows rows;
-	const json_t *cluster;
-	const char *ca;
-
-	if (!DB(f->up->db, a, &Q_cache_get, &rows, e, f->of.target))
-		return false;
-	if (rows.n == 0)
-		return err_set(e, ERR_NOT_FOUND, "the cluster's address is not known");
-	cluster =
-		json_at(json_parse(a, str_of(db_text(&rows, 0, "value")), e), "cluster");
-	ca = json_str_at(cluster, "certificateAuthority.data");
-	*ret = (struct kube_target){.endpoint = json_str_at(cluster, "endpoint"),
-				    .ca_pem =
-					    ca && *ca ? base64_decode(a, ca, NULL) : NULL,
-				    .cluster_name = json_str_or(cluster, "name", "")};
-	return ret->endpoint ||
-	       err_set(e, ERR_NOT_FOUND, "the cluster has no address yet");
-}
-
-static struct net_stream *send(struct follow *f, const struct kube_request *r,
-			       bool (*on_data)(void *, const char *, size_t), void *ctx,
-			       const struct net_events *events, struct err *e)
-{
-	struct kube_target target;
-	struct http_request req;
-	struct secret token;
-	struct arena a;
-	struct net_stream *s = NULL;
-
-	arena_init(&a, 0);
-	if (find_target(f, &a, &target, e) &&
-	    kube_token(f->up->kube, &target, &a, &token, e) &&
-	    kube_build(&target, r, token, &a, &req, e)) {
-		req.on_data = on_data;
-		req.on_data_ctx = ctx;
-		s = net_stream_open(f->up->net, &req, events, e);
-	}
-	arena_free(&a);
-	return s;
-}
-
-/* A token that is not taken any more: the next request makes another. */
-static void drop_token(struct follow *f)
-{
-	struct kube_target target;
-	struct arena a;
-	struct err e;
-
-	arena_init(&a, 0);
-	if (find_target(f, &a, &target, &e))
-		kube_token_drop(f->up->kube, &target);
-	arena_free(&a);
-}
-
 /* --- the log ----------------------------------------------------------------------- */
 
 static void log_begun(void *ctx)
@@ -183,7 +26,7 @@ static void log_begun(void *ctx)
 
 	f->failures = 0;
 	if (!f->completing)
-		tell(f, "following", "");
+		follow_tell(f, "following", "");
 	if (f->aligning)
 		loop_after(f->up->loop, &f->patience, ALIGN_MS);
 	if (!f->loading)
@@ -201,8 +44,8 @@ static bool says(const struct kube_result *res, const char *words)
 static void log_refused(struct follow *f, const struct kube_result *res)
 {
 	if (res->status == 401) {
-		drop_token(f);
-		trouble(f, "the cluster asks for a new token");
+		follow_drop_token(f);
+		follow_trouble(f, "the cluster asks for a new token");
 	} else if (res->status == 404) {
 		f->gone = true;
 		step(f);
@@ -211,15 +54,15 @@ static void log_refused(struct follow *f, const struct kube_result *res)
 		f->completed = true;
 		step(f);
 	} else if (res->status == 400 && f->of.previous) {
-		give_up(f, 4404, "there is no previous container");
+		follow_give_up(f, 4404, "there is no previous container");
 	} else if (res->status == 400 && says(res, "is not valid for pod")) {
-		give_up(f, 4404, "the pod has no such container");
+		follow_give_up(f, 4404, "the pod has no such container");
 	} else if (res->status == 400) {
-		loaded(f);
-		tell(f, "waiting", f->now.reason);
-		retry_in(f, STARTING_MS);
+		follow_loaded(f);
+		follow_tell(f, "waiting", f->now.reason);
+		follow_retry_in(f, STARTING_MS);
 	} else {
-		trouble(f, res->message ? res->message : "the cluster refused");
+		follow_trouble(f, res->message ? res->message : "the cluster refused");
 	}
 }
 
@@ -227,9 +70,9 @@ static void log_ended(struct follow *f)
 {
 	kube_lines_end(&f->lines);
 	follow_aligned(f);
-	loaded(f);
+	follow_loaded(f);
 	if (f->of.previous) {
-		finish(f, "the end of the previous container's log");
+		follow_finish(f, "the end of the previous container's log");
 		return;
 	}
 	if (f->completing) {
@@ -239,7 +82,7 @@ static void log_ended(struct follow *f)
 		f->clean = true;
 		f->gap_why = "rotation";
 		/* Time for the watch to say why. */
-		retry_in(f, SETTLE_MS);
+		follow_retry_in(f, SETTLE_MS);
 	}
 	step(f);
 }
@@ -254,7 +97,7 @@ static void log_done(void *ctx, const struct http_answer *ans, const struct err 
 	f->log = NULL;
 	if (e) {
 		f->gap_why = "upstream";
-		trouble(f, e->detail);
+		follow_trouble(f, e->detail);
 		return;
 	}
 	if (ans->status >= 200 && ans->status < 300) {
@@ -286,10 +129,10 @@ static void open_log(struct follow *f)
 	if (!r.since_time && f->first_run)
 		r.tail_lines = TAIL;
 	f->clean = false;
-	f->log = send(f, &r, kube_lines_feed, &f->lines, &events, &e);
+	f->log = follow_send(f, &r, kube_lines_feed, &f->lines, &events, &e);
 	arena_free(&a);
 	if (!f->log)
-		trouble(f, e.detail);
+		follow_trouble(f, e.detail);
 }
 
 /* --- the pod ------------------------------------------------------------------------ */
@@ -303,7 +146,7 @@ static bool pod_changed(void *ctx, enum kube_change change, const json_t *pod)
 		if (pod_look(pod, f->of.container, &f->now))
 			f->gone = true;
 	} else if (!pod_look(pod, f->of.container, &f->now)) {
-		give_up(f, 4404, "the pod has no such container");
+		follow_give_up(f, 4404, "the pod has no such container");
 		return false;
 	} else {
 		f->gone = false;
@@ -336,14 +179,14 @@ static void watch_done(void *ctx, const struct http_answer *ans, const struct er
 	if (kube_watch_finish(&f->changes, status) != KUBE_WATCH_RESUME)
 		f->changes.resource_version[0] = '\0';
 	if (status == 401)
-		drop_token(f);
+		follow_drop_token(f);
 	if (status < 200 || status >= 300) {
 		f->watch_failures++;
 		if (!f->log)
-			tell(f, "reconnecting", e ? e->detail : f->changes.reason);
+			follow_tell(f, "reconnecting", e ? e->detail : f->changes.reason);
 	}
 	loop_after(f->up->loop, &f->rewatch,
-		   f->watch_failures ? backoff_ms(f, f->watch_failures) : 0);
+		   f->watch_failures ? follow_backoff_ms(f, f->watch_failures) : 0);
 }
 
 static void open_watch(void *ctx)
@@ -363,12 +206,12 @@ static void open_watch(void *ctx)
 	/* Without a version it begins with the pod as it is. */
 	r.field_selector = arena_printf(&a, "metadata.name=%s", f->of.pod);
 	kube_watch_start(&f->changes, f->changes.resource_version);
-	f->watch = send(f, &r, kube_watch_feed, &f->changes, &events, &e);
+	f->watch = follow_send(f, &r, kube_watch_feed, &f->changes, &events, &e);
 	arena_free(&a);
 	if (f->watch)
 		return;
-	tell(f, "reconnecting", e.detail);
-	loop_after(f->up->loop, &f->rewatch, backoff_ms(f, ++f->watch_failures));
+	follow_tell(f, "reconnecting", e.detail);
+	loop_after(f->up->loop, &f->rewatch, follow_backoff_ms(f, ++f->watch_failures));
 }
 
 /* --- what next ------------------------------------------------------------------------
@@ -390,7 +233,7 @@ static void begin_run(struct follow *f)
 	f->last[0] = '\0';
 	f->last_count = 0;
 	f->first_run = false;
-	tell_run(f, replaced ? "replaced" : "restarted");
+	follow_tell_run(f, replaced ? "replaced" : "restarted");
 	/* Runs between the two have come and gone unseen. */
 	if (!replaced && ran > 1)
 		feed_gap(f->feed, "rotation", -1);
@@ -401,7 +244,7 @@ static void begin_run(struct follow *f)
 static void step_gone(struct follow *f)
 {
 	if (!f->seen) {
-		give_up(f, 4404, "there is no such pod");
+		follow_give_up(f, 4404, "there is no such pod");
 		return;
 	}
 	if (f->log) {
@@ -409,12 +252,13 @@ static void step_gone(struct follow *f)
 		return;
 	}
 	if (f->now.returns && !f->patience.armed && !streq(f->told, "waiting")) {
-		tell(f, "waiting", "the pod is gone; its StatefulSet makes it anew");
+		follow_tell(f, "waiting",
+			    "the pod is gone; its StatefulSet makes it anew");
 		loop_after(f->up->loop, &f->patience, RETURN_MS);
 		return;
 	}
 	if (!f->patience.armed)
-		finish(f, "the pod was deleted");
+		follow_finish(f, "the pod was deleted");
 }
 
 static void step(struct follow *f)
@@ -453,16 +297,16 @@ static void step(struct follow *f)
 	if (f->clean && f->now.state == POD_TERMINATED) {
 		loop_stop_timer(f->up->loop, &f->retry);
 		if (f->now.over)
-			finish(f, "the container has ended");
+			follow_finish(f, "the container has ended");
 		else
-			tell(f, "waiting", f->now.reason);
+			follow_tell(f, "waiting", f->now.reason);
 		return;
 	}
 	if (f->now.state == POD_WAITING) {
-		loaded(f);
-		tell(f, "waiting", f->now.reason);
+		follow_loaded(f);
+		follow_tell(f, "waiting", f->now.reason);
 		if (f->now.over)
-			finish(f, "the container never ran");
+			follow_finish(f, "the container never ran");
 		return;
 	}
 	if (!f->retry.armed)
@@ -496,7 +340,7 @@ static void on_patience(void *ctx)
 		const int64_t now = ring_next(&f->feed->ring);
 
 		if (now == f->loaded || loop_now(f->up->loop) >= f->load_until_ms)
-			loaded(f);
+			follow_loaded(f);
 		else
 			loop_after(f->up->loop, &f->patience, LOAD_PAUSE_MS);
 		f->loaded = now;
