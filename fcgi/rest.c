@@ -122,7 +122,8 @@ static bool gather_body(struct gather *g, struct err *e)
 
 static bool gather_input(struct gather *g, const struct route *r, struct err *e)
 {
-	const char *key = http_header(g->req, "HTTP_IDEMPOTENCY_KEY");
+	/* Sent empty it is a wrong key, not a missing one: somebody relies on it. */
+	const char *key = g->req->conn->param(g->req->conn, "HTTP_IDEMPOTENCY_KEY");
 
 	gather_path(g, r);
 	for (size_t i = 0; i < g->req->n_query; i++)

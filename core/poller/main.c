@@ -5,12 +5,14 @@
  *   instantstart-poller --check   check the configuration, and show it
  *   instantstart-poller --diagram KIND
  *   instantstart-poller --diagrams   all kinds, as a Markdown page
+ *   instantstart-poller --iam-policy   what its credentials must be allowed
  *   instantstart-poller --help
  */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "core/aws/policy.h"
 #include "core/base/prefork.h"
 #include "core/db/db.h"
 #include "core/domain/capability.h"
@@ -44,11 +46,19 @@ static int help(struct program *g)
 
 	buf_init(&b, &g->arena, TEXT_MAX);
 	config_help(&b);
-	printf("instantstart-poller [--check | --diagram KIND | --diagrams | --help]\n\n"
+	printf("instantstart-poller [--check | --diagram KIND | --diagrams | --iam-policy | --help]\n\n"
 	       "Without an option it carries operations out, until SIGTERM.\n"
 	       "Settings are environment variables:\n\n%s",
 	       buf_cstr(&b));
 	return 0;
+}
+
+static int iam_policy(struct program *g)
+{
+	int failed = json_dumpf(aws_policy(&g->arena), stdout, JSON_INDENT(2));
+
+	putchar('\n');
+	return failed ? 1 : 0;
 }
 
 static int check(struct program *g)
@@ -168,6 +178,8 @@ int main(int argc, char **argv)
 		return diagram(&g, argv[2]);
 	if (strcmp(command, "--diagrams") == 0)
 		return diagrams(&g);
+	if (strcmp(command, "--iam-policy") == 0)
+		return iam_policy(&g);
 	if (!config_load(&g.cfg, &g.arena, config_from_env, NULL, &e))
 		return fail(&e);
 	g.log = (struct log){

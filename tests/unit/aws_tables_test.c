@@ -5,6 +5,7 @@
 #include "core/aws/errors.h"
 #include "core/aws/names.h"
 #include "core/aws/op_table.h"
+#include "core/aws/policy.h"
 #include "tests/unit/aws_fake.h"
 
 #define COUNT(rows) (sizeof(rows) / sizeof(*(rows)))
@@ -374,5 +375,40 @@ Test(tables, errors)
 		cr_expect(strstr(e.cause[0].source, ":"), "%s", e.cause[0].source);
 		cr_expect_str_eq(e.cause[0].code, c->code);
 	}
+	arena_free(&a);
+}
+
+/* Statements that allow something, somewhere; nothing is allowed twice. */
+Test(tables, policy)
+{
+	struct arena a;
+
+	arena_init(&a, 0);
+	json_t *list = json_object_get(aws_policy(&a), "Statement"), *s, *action;
+	json_t *seen = json_new_object(&a);
+	size_t i, k;
+
+	cr_assert_gt(json_array_size(list), 8);
+	json_array_foreach(list, i, s) {
+		const char *sid = json_str_or(s, "Sid", "");
+
+		cr_expect_gt(json_len_at(s, "Action"), 0, "%s", sid);
+		cr_expect_gt(json_len_at(s, "Resource"), 0, "%s", sid);
+		json_array_foreach(json_object_get(s, "Action"), k, action) {
+			const char *name = json_string_value(action);
+
+			cr_expect_null(strchr(name, '*'), "%s", name);
+			cr_expect_null(json_object_get(seen, name), "%s twice", name);
+			json_object_set_new(seen, name, json_true());
+		}
+	}
+	cr_expect_not_null(json_object_get(seen, "s3:ListBucket"));
+	cr_expect_not_null(json_object_get(seen, "servicequotas:ListServiceQuotas"));
+	s = json_find(list, "Sid", "OwnNetworksOnly");
+	cr_expect_str_eq(json_string_value(json_array_get(
+				 json_object_get(json_at(s, "Condition.Null"),
+						 "aws:ResourceTag/instantstart:cluster"),
+				 0)),
+			 "false");
 	arena_free(&a);
 }

@@ -213,6 +213,10 @@ bool ks_authorize(struct ks_req *q)
 
 	if (!header || strncasecmp(header, "Bearer ", 7) != 0)
 		return unauthorized(q);
+	/* Answering as if it had not been asked for would be the wrong answer. */
+	if (ks_header(q, "impersonate-user"))
+		return ks_fail(q, 501, "NotImplemented",
+			       "The simulated API server does not impersonate");
 	q->user = user_of(q, header + 7);
 	/* Without an access entry EKS does not know who that is: 401, not 403. */
 	if (!q->user || (!streq(q->user, "system:admin") && !is_creator(&q->k, q->user) &&
