@@ -113,6 +113,40 @@ static void finish(struct ks *k, struct arena *a, const json_t *pod)
 	ks_write(k, pods(), next);
 }
 
+/* "kube_restarts": {"ns/name": n} has the containers started anew n times. */
+static int64_t told_to_restart(struct ks *k, struct arena *a, const json_t *pod)
+{
+	const json_t *n =
+		json_object_get(json_at(cloud_settings(k->cloud), "kube_restarts"),
+				ks_key(a, json_str_or(pod, "metadata.namespace", ""),
+				       json_str_or(pod, "metadata.name", "")));
+
+	return json_is_integer(n) ? json_integer_value(n) : 0;
+}
+
+static void restart(struct ks *k, const json_t *pod, int64_t restarts)
+{
+	char when[TIME_TEXT];
+	json_t *next = json_deep_copy(pod);
+	json_t *s = NULL;
+	size_t i = 0;
+
+	ks_time(k->now_ms, when);
+	json_array_foreach(json_at(next, "status.containerStatuses"), i, s) {
+		json_put(s, "lastState",
+			 json_pack("{s:{s:i,s:s,s:s,s:s}}", "terminated", "exitCode", 137,
+				   "reason", "Error", "startedAt",
+				   json_str_or(s, "state.running.startedAt", when),
+				   "finishedAt", when));
+		json_put(s, "state",
+			 json_pack("{s:{s:s}}", "running", "startedAt", when));
+		json_put_int(s, "restartCount", restarts);
+	}
+	ks_write(k, pods(), next);
+	ks_event(k, pod, "Warning", "BackOff", "kubelet",
+		 "Back-off restarting failed container");
+}
+
 static void stop(struct ks *k, const json_t *pod)
 {
 	int64_t grace = ks_setting(
@@ -178,6 +212,12 @@ static void run_pod(struct ks *k, struct arena *a, const json_t *pod)
 	}
 	if (streq(phase, "Running") && !ks_pod_ready(pod)) {
 		mark(k, pod, true);
+		return;
+	}
+	if (streq(phase, "Running") &&
+	    told_to_restart(k, a, pod) >
+		    json_int_or(pod, "status.containerStatuses.0.restartCount", 0)) {
+		restart(k, pod, told_to_restart(k, a, pod));
 		return;
 	}
 	if (ks_pod_done(pod) || streq(phase, "Running")) {

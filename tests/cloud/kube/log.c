@@ -7,7 +7,8 @@
 /*
  * What a container writes: one line every LINE_MS from its start, generated, so
  * that following a log is a matter of the clock alone; or the lines that the
- * setting "kube_logs": {"ns/pod/container": ["…"]} gives.
+ * setting "kube_logs": {"ns/pod/container": ["…"]} gives. A restarted container
+ * begins anew; what it wrote before is its previous log.
  */
 enum { LINE_MS = 1000, LOG_MAX = 8 * 1024 * 1024, LINES_MAX = 100000 };
 
@@ -16,7 +17,9 @@ struct log {
 	struct cloud *cloud;
 	const char *cluster, *ns, *pod, *container;
 	bool timestamps;
-	int64_t next; /* number of the line to come */
+	bool previous;    /* of the run before */
+	int64_t restarts; /* of the container when it began to be followed */
+	int64_t next;     /* number of the line to come */
 };
 
 static const json_t *status_of(const json_t *pod, const char *container)
@@ -45,23 +48,28 @@ static int64_t time_at(const json_t *status, const char *path, int64_t fallback)
 	return text && time_parse_rfc3339(text, &at) ? at : fallback;
 }
 
-static int64_t started_ms(const json_t *status, int64_t now_ms)
+static int64_t started_ms(const struct log *l, const json_t *status, int64_t now_ms)
 {
+	if (l->previous)
+		return time_at(status, "lastState.terminated.startedAt", now_ms);
 	return time_at(status, "state.running.startedAt",
 		       time_at(status, "state.terminated.startedAt", now_ms));
 }
 
-static int64_t ended_ms(const json_t *status, int64_t now_ms)
+static int64_t ended_ms(const struct log *l, const json_t *status, int64_t now_ms)
 {
+	if (l->previous)
+		return time_at(status, "lastState.terminated.finishedAt", now_ms);
 	return time_at(status, "state.terminated.finishedAt", now_ms);
 }
 
 /* How many lines there are by now. */
 static int64_t lines_by(struct ks *k, const struct log *l, const json_t *status)
 {
-	const json_t *own = scripted(k->cloud, l);
-	int64_t n =
-		(ended_ms(status, k->now_ms) - started_ms(status, k->now_ms)) / LINE_MS +
+	const json_t *own = l->previous ? NULL : scripted(k->cloud, l);
+	const int64_t n =
+		(ended_ms(l, status, k->now_ms) - started_ms(l, status, k->now_ms)) /
+			LINE_MS +
 		1;
 
 	if (own)
@@ -72,7 +80,7 @@ static int64_t lines_by(struct ks *k, const struct log *l, const json_t *status)
 static const char *line_text(struct ks *k, struct arena *a, const struct log *l,
 			     const json_t *status, int64_t i)
 {
-	const json_t *own = scripted(k->cloud, l);
+	const json_t *own = l->previous ? NULL : scripted(k->cloud, l);
 	const char *said = json_str_at(status, "state.terminated.message");
 
 	if (own)
@@ -83,9 +91,10 @@ static const char *line_text(struct ks *k, struct arena *a, const struct log *l,
 		      : arena_printf(a, "%s: step=%lld", l->container, (long long)i);
 }
 
-static int64_t line_ms(const json_t *status, int64_t i, int64_t now_ms)
+static int64_t line_ms(const struct log *l, const json_t *status, int64_t i,
+		       int64_t now_ms)
 {
-	return started_ms(status, now_ms) + i * LINE_MS;
+	return started_ms(l, status, now_ms) + i * LINE_MS;
 }
 
 static void put_line(struct ks *k, struct arena *a, const struct log *l,
@@ -94,7 +103,7 @@ static void put_line(struct ks *k, struct arena *a, const struct log *l,
 	char when[TIME_TEXT];
 
 	if (l->timestamps) {
-		time_rfc3339(line_ms(status, i, k->now_ms), when);
+		time_rfc3339(line_ms(l, status, i, k->now_ms), when);
 		buf_printf(b, "%.23s000000Z ", when);
 	}
 	buf_adds(b, line_text(k, a, l, status, i));
@@ -118,12 +127,15 @@ static bool more(void *ctx, struct arena *a, const char **ret_p, size_t *ret_n)
 	status = status_of(pod, l->container);
 	if (!status)
 		return false;
+	/* The rest of the run that was followed; then that is the end. */
+	if (json_int_or(status, "restartCount", 0) != l->restarts)
+		l->previous = true;
 	buf_init(&b, a, LOG_MAX);
 	for (const int64_t n = lines_by(&k, l, status); l->next < n; l->next++)
 		put_line(&k, a, l, status, l->next, &b);
 	*ret_p = buf_cstr(&b);
 	*ret_n = b.len;
-	return json_at(status, "state.running") != NULL || b.len > 0;
+	return (json_at(status, "state.running") && !l->previous) || b.len > 0;
 }
 
 static void more_end(void *ctx)
@@ -143,7 +155,8 @@ static int64_t number(struct ks_req *q, const char *name, int64_t fallback)
 }
 
 /* First line to be shown: by tailLines, sinceTime and sinceSeconds. */
-static int64_t first_line(struct ks_req *q, const json_t *status, int64_t n)
+static int64_t first_line(struct ks_req *q, const struct log *l, const json_t *status,
+			  int64_t n)
 {
 	const int64_t tail = number(q, "tailLines", -1);
 	const int64_t seconds = number(q, "sinceSeconds", -1);
@@ -156,7 +169,7 @@ static int64_t first_line(struct ks_req *q, const json_t *status, int64_t n)
 	if (since && !time_parse_rfc3339(since, &from_ms))
 		from_ms = 0;
 	while (from_ms > 0 && first < n &&
-	       line_ms(status, first, q->k.now_ms) / 1000 < from_ms / 1000)
+	       line_ms(l, status, first, q->k.now_ms) / 1000 < from_ms / 1000)
 		first++;
 	return first;
 }
@@ -232,7 +245,9 @@ void ks_serve_log(struct ks_req *q)
 	if (!l.container)
 		return;
 	status = status_of(pod, l.container);
-	if (ks_query(q, "previous") && streq(ks_query(q, "previous"), "true")) {
+	l.previous = streq(ks_query(q, "previous"), "true");
+	l.restarts = json_int_or(status, "restartCount", 0);
+	if (l.previous && !json_at(status, "lastState.terminated")) {
 		ks_fail(q, 400, "BadRequest",
 			"previous terminated container \"%s\" in pod \"%s\" not found",
 			l.container, q->name);
@@ -246,8 +261,8 @@ void ks_serve_log(struct ks_req *q)
 		return;
 	}
 	l.timestamps = streq(ks_query(q, "timestamps"), "true");
-	l.next = first_line(q, status, lines_by(&q->k, &l, status));
-	if (!streq(ks_query(q, "follow"), "true")) {
+	l.next = first_line(q, &l, status, lines_by(&q->k, &l, status));
+	if (l.previous || !streq(ks_query(q, "follow"), "true")) {
 		plain(q, &l, status);
 		return;
 	}
