@@ -131,7 +131,9 @@ static void open_log(struct follow *f)
 	f->clean = false;
 	f->log = follow_send(f, &r, kube_lines_feed, &f->lines, &events, &e);
 	arena_free(&a);
-	if (!f->log)
+	if (!f->log && e.code == ERR_NONE)
+		follow_retry_in(f, FOLLOW_SOON_MS);
+	else if (!f->log)
 		follow_trouble(f, e.detail);
 }
 
@@ -208,7 +210,9 @@ static void open_watch(void *ctx)
 	kube_watch_start(&f->changes, f->changes.resource_version);
 	f->watch = follow_send(f, &r, kube_watch_feed, &f->changes, &events, &e);
 	arena_free(&a);
-	if (f->watch)
+	if (!f->watch && e.code == ERR_NONE)
+		loop_after(f->up->loop, &f->rewatch, FOLLOW_SOON_MS);
+	if (f->watch || e.code == ERR_NONE)
 		return;
 	follow_tell(f, "reconnecting", e.detail);
 	loop_after(f->up->loop, &f->rewatch, follow_backoff_ms(f, ++f->watch_failures));

@@ -21,6 +21,7 @@
 #include "core/kube/lines.h"
 #include "core/kube/watch.h"
 #include "core/live/feed.h"
+#include "core/live/keyring.h"
 #include "core/live/loop.h"
 #include "core/live/pod.h"
 #include "core/net/multi.h"
@@ -29,7 +30,8 @@
 struct upstreams {
 	struct loop *loop;
 	struct net_multi *net;
-	struct kube *kube;
+	struct keyring *keys;
+	struct clock *clock;
 	struct db *db; /* where the cluster's address and authority are kept */
 	struct rng *rng;
 };

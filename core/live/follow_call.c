@@ -135,9 +135,11 @@ struct net_stream *follow_send(struct follow *f, const struct kube_request *r,
 	struct arena a;
 	struct net_stream *s = NULL;
 
+	err_clear(e);
 	arena_init(&a, 0);
 	if (find_target(f, &a, &target, e) &&
-	    kube_token(f->up->kube, &target, &a, &token, e) &&
+	    keyring_get(f->up->keys, target.cluster_name, &a, &token, e) ==
+		    KEYRING_READY &&
 	    kube_build(&target, r, token, &a, &req, e)) {
 		req.on_data = on_data;
 		req.on_data_ctx = ctx;
@@ -156,6 +158,6 @@ void follow_drop_token(struct follow *f)
 
 	arena_init(&a, 0);
 	if (find_target(f, &a, &target, &e))
-		kube_token_drop(f->up->kube, &target);
+		keyring_drop(f->up->keys, target.cluster_name);
 	arena_free(&a);
 }

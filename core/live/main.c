@@ -18,6 +18,7 @@
 #include "core/base/config.h"
 #include "core/base/log.h"
 #include "core/base/prefork.h"
+#include "core/json/tree.h"
 #include "core/live/serve.h"
 
 enum { FILES_MAX = 16384 };
@@ -108,6 +109,7 @@ int main(int argc, char **argv)
 
 	if (argc > 1)
 		return help(), strcmp(argv[1], "--help") == 0 ? 0 : 2;
+	json_init();
 	arena_init(&a, 0);
 	if (!config_load(&g.cfg, &a, config_from_env, NULL, &e))
 		return fail(&e);

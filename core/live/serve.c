@@ -1,9 +1,9 @@
 #include "core/live/serve.h"
 
+#include "core/live/keyring.h"
 #include "core/live/notes.h"
 #include "core/live/park.h"
 #include "core/live/socket.h"
-#include "core/op/world.h"
 
 enum { DRAIN_MS = 3000, IDLE_MS = 1000 };
 
@@ -11,9 +11,9 @@ struct server {
 	struct loop *loop;
 	struct loop_watch stop, net_ready;
 	struct loop_timer idle;
-	bool stopping;
+	bool stopping, broken;
 	struct net_multi *net;
-	struct world world; /* credentials and tokens */
+	struct keyring *keys;
 	struct upstreams up;
 	struct viewers viewers;
 	struct park *park;
@@ -26,6 +26,15 @@ static void on_stop(void *ctx)
 
 	s->stopping = true;
 	loop_remove(s->loop, &s->stop);
+}
+
+/* Nothing can be followed without it: a new process begins with a new one. */
+static void on_keys_gone(void *ctx)
+{
+	struct server *s = ctx;
+
+	s->stopping = true;
+	s->broken = true;
 }
 
 static void on_net(void *ctx)
@@ -50,14 +59,16 @@ static bool prepare(struct server *s, struct arena *a, const struct config *cfg,
 	struct db *db =
 		db_new(a, cfg->database_url, "instantstart-live", clock, rng_system());
 
-	s->loop = loop_new(a, clock, e);
+	/* First of all: it forks. */
+	s->keys = keyring_fork(a, cfg, log, clock, e);
+	s->loop = s->keys ? loop_new(a, clock, e) : NULL;
 	s->net = s->loop ? net_multi_new(a, e) : NULL;
-	if (!s->net ||
-	    !world_init(&s->world, a, cfg, db, clock, rng_system(), log, NULL, "live", e))
+	if (!s->net || !keyring_join(s->keys, s->loop, on_keys_gone, s, e))
 		return false;
 	s->up = (struct upstreams){.loop = s->loop,
 				   .net = s->net,
-				   .kube = &s->world.kube,
+				   .keys = s->keys,
+				   .clock = clock,
 				   .db = db,
 				   .rng = rng_system()};
 	s->stop = (struct loop_watch){on_stop, s, stop_fd};
@@ -116,6 +127,8 @@ bool serve(const struct config *cfg, const struct log *log, int park_fd, int ws_
 		while (!s->stopping)
 			socket_run_once(s->socket);
 		drain(s);
+		if (s->broken)
+			ok = err_set(e, ERR_INTERNAL, "the keyring has ended");
 	}
 	arena_free(&process);
 	return ok;

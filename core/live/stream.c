@@ -130,8 +130,8 @@ static struct stream *begin(struct streams *all, const struct follow_of *of,
 	if (*s->follow.of.from)
 		str_copy(epoch, sizeof(epoch), r->epoch);
 	else
-		id_make(up->rng, up->kube->aws->clock->wall_ms(up->kube->aws->clock), "e",
-			epoch, sizeof(epoch));
+		id_make(up->rng, up->clock->wall_ms(up->clock), "e", epoch,
+			sizeof(epoch));
 	feed_init(&s->feed, &s->arena, FEED_LINES, ++all->serial, STREAM_RING_BYTES,
 		  STREAM_RING_LINES, epoch, *s->follow.of.from ? r->after + 1 : 1);
 	s->flush = (struct loop_timer){.fn = flush, .ctx = s};

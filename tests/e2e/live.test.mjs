@@ -428,6 +428,30 @@ test('kill -9 of live: viewers come back and their numbers go on, without loss',
 	await close();
 });
 
+test('the process that makes tokens dies: live begins anew, viewers go on', async () => {
+	const p = k.pod('keys-0');
+
+	k.write(p, 'one');
+	const v = logs({pod: 'keys-0'});
+
+	await v.has('one');
+	const [worker] = childrenOf(s.pids.live), [keyring] = childrenOf(worker);
+
+	process.kill(keyring, 'SIGKILL');
+	await v.end();
+	k.write(p, 'two');
+	await waitFor('live', async () => {
+		v.open();
+		await waitFor('either', () => v.closed || v.hellos.length > 1);
+		return !v.closed;
+	});
+	await v.has('two');
+	v.check(['one', 'two']);
+	assert.deepEqual(v.gaps, []);
+	assert.notEqual(childrenOf(s.pids.live)[0], worker);
+	await close();
+});
+
 test('SIGTERM sends viewers away with 1001, and they find their place', async () => {
 	const p = k.pod('term-0');
 
