@@ -16,6 +16,7 @@ import {down, token, up} from '../stack/stack.mjs';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const modules = path.resolve(here, '../node_modules');
+const sum = {cases: 0, listed: 0};
 
 /* In a thread of its own: the suite is run synchronously. */
 if (!isMainThread) {
@@ -52,6 +53,11 @@ function conformance(url, revision, scenario)
 	console.log(`mcp conformance ${revision}: exit ${done.status}`);
 	console.log(tail.slice(scenario ? 0 : done.status ? -60 : -3).map(l => `  ${l}`).join('\n'));
 	fs.rmSync(out, {recursive: true, force: true});
+	/* With the baseline met, what failed is what the file lists, each with its reason. */
+	for (const [, passed, failed] of tail.join('\n').matchAll(/Total: (\d+) passed, (\d+) failed/g)) {
+		sum.cases += Number(passed) + Number(failed);
+		sum.listed += Number(failed);
+	}
 	return done.status === 0;
 }
 
@@ -91,6 +97,7 @@ async function useTools(client, what)
 	assert.equal(wrong.isError, true);
 	assert.match(wrong.content[0].text, /huh/);
 	await client.close();
+	sum.cases++;
 	console.log(`mcp ${what}: ${tools.length} tools listed, calls answered`);
 }
 
@@ -115,5 +122,6 @@ if (isMainThread) {
 		await down(s);
 		fs.rmSync(dir, {recursive: true, force: true});
 	}
+	console.log(`mcp: cases ${sum.cases}, passed ${ok ? sum.cases - sum.listed : 0}, listed ${sum.listed}`);
 	process.exit(ok ? 0 : 1);
 }
