@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "core/domain/access/access.h"
+#include "core/json/tree.h"
 #include "fcgi/pool.h"
 
 enum { RETRY_MAX_S = 10 };
@@ -185,6 +186,7 @@ int main(int argc, char **argv)
 	static struct program g;
 	struct err e = {0};
 
+	json_init();
 	arena_init(&g.arena, 0);
 	g.argv = argv;
 	if (strcmp(command, "--help") == 0)

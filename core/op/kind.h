@@ -212,10 +212,13 @@ const char *step_input(const struct step_ctx *c, const char *path);
  */
 void step_own(struct step_ctx *c, const char *type, const char *id, const char *arn,
 	      const char *state);
-/* A row of the catalog: desired and observed state. NULL observed: unchanged.
- * A NULL desired and observed removes the row. Both are stolen. */
+/* A row of the catalog: desired and observed state; one of them may be NULL:
+ * unchanged. Both are stolen. Without either the step fails: a tree that could
+ * not be built must not be taken for a removal. */
 void step_catalog(struct step_ctx *c, const char *kind, const char *name, json_t *desired,
 		  json_t *observed);
+/* Removes the row; of kind "cluster": all rows of the cluster. */
+void step_uncatalog(struct step_ctx *c, const char *kind, const char *name);
 /* A line of the operation's timeline. data is stolen; NULL: none. */
 void step_event(struct step_ctx *c, const char *what, json_t *data);
 /* A line of it that plans show among their warnings. */

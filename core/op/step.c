@@ -161,8 +161,8 @@ void step_own(struct step_ctx *c, const char *type, const char *id, const char *
 	json_push(c->resources, row);
 }
 
-void step_catalog(struct step_ctx *c, const char *kind, const char *name, json_t *desired,
-		  json_t *observed)
+static void catalog_row(struct step_ctx *c, const char *kind, const char *name,
+			json_t *desired, json_t *observed)
 {
 	json_t *row = json_object();
 
@@ -171,6 +171,21 @@ void step_catalog(struct step_ctx *c, const char *kind, const char *name, json_t
 	json_object_set_new(row, "desired", desired ? desired : json_null());
 	json_object_set_new(row, "observed", observed ? observed : json_null());
 	json_push(c->catalog, row);
+}
+
+void step_catalog(struct step_ctx *c, const char *kind, const char *name, json_t *desired,
+		  json_t *observed)
+{
+	if (desired || observed)
+		catalog_row(c, kind, name, desired, observed);
+	else
+		step_fail(c, ERR_INTERNAL, "the catalog row %s of kind %s has no content",
+			  name, kind);
+}
+
+void step_uncatalog(struct step_ctx *c, const char *kind, const char *name)
+{
+	catalog_row(c, kind, name, NULL, NULL);
 }
 
 void step_event(struct step_ctx *c, const char *what, json_t *data)

@@ -16,6 +16,7 @@
 #include "core/base/prefork.h"
 #include "core/db/db.h"
 #include "core/domain/capability.h"
+#include "core/json/tree.h"
 #include "core/op/runner.h"
 #include "core/poller/worker.h"
 
@@ -171,6 +172,7 @@ int main(int argc, char **argv)
 	static struct program g;
 	struct err e = {0};
 
+	json_init();
 	arena_init(&g.arena, 0);
 	if (strcmp(command, "--help") == 0)
 		return help(&g);

@@ -96,6 +96,27 @@ begin
 	delete from cluster where name = p_name;
 end $$;
 
+-- Forgets an imported cluster, unless an operation is at work on it; selections of
+-- it go too. What we have made for it stays in the cloud and in resource: it is
+-- answered by name.
+create function cluster_forget(p_name text) returns jsonb
+language plpgsql security definer set search_path = instantstart, pg_temp as $$
+declare
+	v_op text;
+begin
+	perform 1 from cluster where name = p_name for update;
+	select op_id into v_op from lock where key = 'cluster/' || p_name limit 1;
+	if found then
+		perform j_refuse('IS409', format('The operation %s is at work on %s.', v_op, p_name),
+			jsonb_build_object('field', '/cluster', 'seen', p_name,
+				'fix', 'Wait for it, or cancel it.'));
+	end if;
+	delete from selection where cluster = p_name;
+	perform cluster_drop(p_name);
+	return (select coalesce(jsonb_agg(type || ' ' || id order by seq), '[]') from resource
+		where cluster = p_name and state = 'made');
+end $$;
+
 -- Writes one catalog row. A row without desired and observed is removed.
 create function catalog_put(p_kind text, p_cluster text, p_name text, p_desired jsonb,
 	p_observed jsonb, p_op text) returns void

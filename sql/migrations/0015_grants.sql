@@ -27,7 +27,7 @@ grant execute on function op_submit(jsonb), op_cancel(jsonb), op_retry(jsonb),
 	token_check(text), session_create(text, text, text, bigint), session_end(text),
 	session_create_by_token(text, text, bigint), session_end_all(text),
 	session_check(text), login_link_create(text, text, text, bigint),
-	login_link_use(text), selection_put(text, text), cluster_drop(text)
+	login_link_use(text), selection_put(text, text), cluster_forget(text)
 	to instantstart_faces;
 
 grant execute on function op_claim(text, bigint),

@@ -28,8 +28,8 @@ from numbered
 -- name: cluster_put
 select cluster_put($1, $2::jsonb)
 
--- name: cluster_drop
-select cluster_drop($1)
+-- name: cluster_forget
+select cluster_forget($1)::text as left_behind
 
 -- $1 kind, $2 cluster, $3 name.
 -- name: catalog_get

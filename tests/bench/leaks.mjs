@@ -157,13 +157,19 @@ export async function leaks(s, {n = 10000, ops = 1000, parts = 6} = {})
 		await sleep(50);
 		samples.push(processes(s));
 	}
-	/* A leak grows in most parts; what is used for the first time late grows once. */
+	/*
+	 * A leak grows in most parts. A process that was first used late warms up
+	 * then: its first two parts of work are left out, and with fewer than two
+	 * left there is nothing to judge.
+	 */
 	const steps = samples.length - 1;
 	const steady = (name, of) => {
 		const v = samples.map(x => of(x[name]));
-		const grown = v.slice(1).map((kb, k) => kb - v[k]).sort((a, b) => a - b);
+		const grown = v.slice(1).map((kb, k) => kb - v[k]);
+		const first = grown.findIndex(kb => kb > 0);
+		const judged = (first > 0 ? grown.slice(first + 2) : grown).sort((a, b) => a - b);
 
-		return grown[Math.floor(steps / 2)] * steps;
+		return judged.length < 2 ? 0 : judged[Math.floor(judged.length / 2)] * steps;
 	};
 	const growth = Object.entries(samples.at(-1)).map(([name, {pid}]) => {
 		if (samples.some(x => x[name]?.pid !== pid))

@@ -191,14 +191,7 @@ static bool run_forget_cluster(struct call *c, const void *in, struct reply *ret
 			k.name);
 		return err_fix(e, "Use delete_cluster.");
 	}
-	if (!DB(c->db, c->arena, &Q_cluster_holder, &rows, e, k.name))
-		return false;
-	if (rows.n > 0) {
-		err_set(e, ERR_CONFLICT, "the operation %s is at work on %s",
-			db_text(&rows, 0, "id"), k.name);
-		return err_fix(e, "Wait for it, or cancel it.");
-	}
-	if (!DB(c->db, c->arena, &Q_cluster_drop, &rows, e, k.name))
+	if (!DB(c->db, c->arena, &Q_cluster_forget, &rows, e, k.name))
 		return false;
 	reply_tree(c, ret, json_packf(c->arena, "{s:s}", "forgotten", k.name));
 	return true;

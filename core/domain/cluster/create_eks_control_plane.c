@@ -377,6 +377,9 @@ const struct kind kind_create_eks_control_plane = {
 void lock_cluster(const char *target, const json_t *input, struct arena *a,
 		  struct str_list *ret)
 {
-	(void)input;
+	const char *eks = json_str_at(input, "eks_name");
+
 	str_list_add(a, ret, arena_printf(a, "cluster/%s", target));
+	/* One EKS cluster may be imported under a second name. */
+	str_list_add(a, ret, arena_printf(a, "eks/%s", eks ? eks : target));
 }

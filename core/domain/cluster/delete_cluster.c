@@ -256,7 +256,7 @@ static void finish_plan(struct step_ctx *c, struct exchange *x)
 	step_own(c, "kubernetes:%", "*", NULL, "gone");
 	step_own(c, "helm:%", "*", NULL, "gone");
 	step_own(c, "eks:%", "*", NULL, "gone");
-	step_catalog(c, "cluster", c->target, NULL, NULL);
+	step_uncatalog(c, "cluster", c->target);
 	step_done(c, json_pack("{s:s, s:s, s:o}", "cluster", c->target, "status",
 			       "deleted", "kept", kept));
 }

@@ -15,7 +15,7 @@ extern const struct kind kind_create_s3_storage;
 extern const struct kind kind_delete_storage;
 extern const struct kind kind_delete_cluster;
 
-/* One writer per cluster: "cluster/NAME". */
+/* One writer per cluster: "cluster/NAME", and "eks/NAME" of what it runs on. */
 void lock_cluster(const char *target, const json_t *input, struct arena *a,
 		  struct str_list *ret);
 

@@ -47,6 +47,9 @@ bool cached_read(struct call *c, enum aws_op_id op, const json_t *in, int64_t ma
 		return old != NULL;
 	}
 	*ret_observed_ms = c->clock->wall_ms(c->clock);
-	return DB(c->db, c->arena, &Q_cache_put, &rows, e, key,
-		  json_text(c->arena, *ret_out));
+	/* A cache that cannot be written makes the next read slower, not this wrong. */
+	if (!DB(c->db, c->arena, &Q_cache_put, &rows, e, key,
+		json_text(c->arena, *ret_out)))
+		err_clear(e);
+	return true;
 }

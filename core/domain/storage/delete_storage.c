@@ -179,10 +179,9 @@ static void revoke_absorb(struct step_ctx *c, const struct answer *a)
 static void finish_plan(struct step_ctx *c, struct exchange *x)
 {
 	(void)x;
-	step_catalog(
+	step_uncatalog(
 		c, "storage",
-		arena_printf(c->arena, "%s/%s", storage_namespace(c), storage_name(c)),
-		NULL, NULL);
+		arena_printf(c->arena, "%s/%s", storage_namespace(c), storage_name(c)));
 	step_done(c,
 		  json_pack("{s:s, s:s}", "name", storage_name(c), "deleted", "storage"));
 }

@@ -25,7 +25,8 @@
 		      .doc = "Kubernetes namespace of the claim."),                      \
 		FIELD(S, bucket, .pattern = "[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]",          \
 		      .doc = "S3 bucket; the shared one when not given."),               \
-		FIELD(S, prefix, .pattern = "[^/].*/", .max = 512,                       \
+		FIELD(S, prefix, .pattern = "[A-Za-z0-9._-][A-Za-z0-9._/-]*/",           \
+		      .max = 512,                                                        \
 		      .doc = "Mount only this part of the bucket; ends with /."),        \
 		FIELD(S, read_only, .doc = "Mount without the right to write."),         \
 		FIELD(S, uid, .min = -1, .max = 65535, .dflt = "-1",                     \
