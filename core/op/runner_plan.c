@@ -6,7 +6,8 @@
 #include "core/json/tree.h"
 #include "core/op/walk.h"
 
-enum { PLAN_DEPTH = 4, PLAN_STEPS = 400 };
+/* PLAN_MS leaves room for one more call below nginx's 60 seconds. */
+enum { PLAN_DEPTH = 4, PLAN_STEPS = 400, PLAN_MS = 35000 };
 
 struct planner {
 	struct runner *r;
@@ -17,6 +18,7 @@ struct planner {
 	json_t *digested; /* [{call, request}], in order */
 	int n_calls;      /* mutations planned so far: objects that do not exist yet */
 	int n_steps;
+	int64_t deadline_ms; /* monotonic: who asked waits behind a proxy */
 	struct err *e;
 };
 
@@ -77,6 +79,13 @@ static void list_call(struct planner *p, const struct level *l, const struct exc
 
 /* --- one step ---------------------------------------------------------- */
 
+static bool is_late(const struct planner *p)
+{
+	struct clock *c = p->r->clock;
+
+	return c->mono_ms(c) > p->deadline_ms;
+}
+
 /*
  * Transient failures of a read are repeated a few times at once: a plan is
  * asked for by somebody who waits.
@@ -85,7 +94,7 @@ static void ask(struct planner *p, const struct exchange *x, struct answer *ans)
 {
 	enum { TRIES = 3 };
 
-	for (int i = 0; i < TRIES; i++) {
+	for (int i = 0; i < TRIES && (i == 0 || !is_late(p)); i++) {
 		runner_call(p->r, x, NULL, p->a, ans);
 		if (ans->ok || !(ans->ambiguous || backoff_is_transient(ans->errc)))
 			return;
@@ -110,6 +119,14 @@ static void observe(struct planner *p, struct level *l, bool *ret_missing)
 			*ret_missing = true;
 			c->reads++;
 			continue;
+		}
+		if (is_late(p)) {
+			step_fail(
+				c, ERR_DEADLINE,
+				"The plan was not done within %d seconds: the cloud answers "
+				"slowly",
+				PLAN_MS / 1000);
+			return;
 		}
 		ask(p, &x, &ans);
 		*ret_missing |= ans.errc == ERR_CLOUD_NOT_FOUND;
@@ -302,6 +319,7 @@ bool runner_plan(struct runner *r, struct arena *a, const struct kind *k,
 		.resources = json_new_list(a),
 		.warnings = json_new_list(a),
 		.digested = json_new_list(a),
+		.deadline_ms = r->clock->mono_ms(r->clock) + PLAN_MS,
 		.e = e,
 	};
 	struct level l = {

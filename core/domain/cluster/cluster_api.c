@@ -174,6 +174,8 @@ const struct capability cap_select_cluster = {
 
 static const struct field forget_cluster_out[] = {
 	OUT("forgotten", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Its name."),
+	OUT("left_behind", FIELD_STRS, .flags = FIELD_REQUIRED,
+	    .doc = "What we have made for it: it stays in the cloud."),
 	FIELD_END};
 
 static bool run_forget_cluster(struct call *c, const void *in, struct reply *ret,
@@ -182,6 +184,7 @@ static bool run_forget_cluster(struct call *c, const void *in, struct reply *ret
 	const struct of_cluster *q = in;
 	struct cluster k;
 	struct db_rows rows;
+	json_t *left;
 
 	if (!cluster_mean(c, q->cluster, &k, e))
 		return false;
@@ -193,7 +196,12 @@ static bool run_forget_cluster(struct call *c, const void *in, struct reply *ret
 	}
 	if (!DB(c->db, c->arena, &Q_cluster_forget, &rows, e, k.name))
 		return false;
-	reply_tree(c, ret, json_packf(c->arena, "{s:s}", "forgotten", k.name));
+	left = json_parse(c->arena, str_of(db_text(&rows, 0, "left_behind")), e);
+	if (!left)
+		return false;
+	reply_tree(c, ret,
+		   json_packf(c->arena, "{s:s, s:O}", "forgotten", k.name, "left_behind",
+			      left));
 	return true;
 }
 
