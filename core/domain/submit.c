@@ -5,6 +5,7 @@
 #include "core/json/tree.h"
 #include "core/op/journal.h"
 #include "core/op/runner.h"
+#include "gen/queries.h"
 
 static bool answer_plan(struct call *c, struct reply *ret, const json_t *plan)
 {
@@ -27,6 +28,22 @@ static bool check_digest(struct call *c, struct reply *ret, const json_t *plan,
 	return err_fix(e, "Look at the plan in this answer, then send its plan_digest.");
 }
 
+/* A repeat, after a lost answer perhaps: the first one's own work has changed what
+ * a plan would be. What it started decides, not what it has done since. */
+static bool is_repeat(struct call *c, bool *ret, struct err *e)
+{
+	struct db_rows rows;
+
+	*ret = false;
+	if (!c->opt.idempotency_key || c->opt.dry_run)
+		return true;
+	if (!DB(c->db, c->arena, &Q_idempotency_known, &rows, e, c->who->id,
+		c->opt.idempotency_key))
+		return false;
+	*ret = rows.n > 0;
+	return true;
+}
+
 bool call_submit(struct call *c, const struct kind *k, const char *target,
 		 const json_t *input, struct reply *ret, struct err *e)
 {
@@ -46,8 +63,11 @@ bool call_submit(struct call *c, const struct kind *k, const char *target,
 	};
 	struct submitted done = {0};
 	json_t *plan = NULL;
+	bool repeat = false;
 
-	if (c->opt.dry_run || c->opt.plan_digest) {
+	if (c->opt.plan_digest && !is_repeat(c, &repeat, e))
+		return false;
+	if (c->opt.dry_run || (c->opt.plan_digest && !repeat)) {
 		if (!runner_plan(c->cloud, c->arena, k, target, input, &plan, e))
 			return false;
 		if (c->opt.dry_run)

@@ -16,3 +16,9 @@ select id, version, substr(json_build_object('t', 'operation', 'id', o.id, 'vers
 	'kind', o.kind, 'state', o.state, 'status', op_status(o), 'cluster', o.cluster,
 	'parent', o.parent_id)::text, 2) as rest
 from operation o where id = any(string_to_array($1, ',')) order by updated_at
+
+-- This principal has used this key, and it still counts: what it started is what a
+-- repeat gets, whatever a plan would say by now.
+-- name: idempotency_known
+select 1 as known from idempotency
+where principal = $1 and key = $2 and created_at >= j_now() - interval '30 days'
