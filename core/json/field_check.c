@@ -1,4 +1,5 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
+#include <math.h>
 #include <pcre2.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -181,18 +182,31 @@ static void check_string(struct check *c, const struct place *at, const struct f
 		check_words(c, at, f, value);
 }
 
+/* 3.0 is a whole number: JSON Schema says so, and languages without integers write
+ * it. Beyond 2^53 nobody can say which number a fraction stood for. */
+static bool is_whole(const json_t *value)
+{
+	double number = json_real_value(value);
+
+	if (json_is_integer(value))
+		return true;
+	return json_is_real(value) && number == floor(number) &&
+	       fabs(number) <= 9007199254740992.0;
+}
+
 static void check_number(struct check *c, const struct place *at, const struct field *f,
 			 const json_t *value)
 {
 	const bool whole = f->type == FIELD_INT;
 	double number;
 
-	if (whole ? !json_is_integer(value) : !json_is_number(value)) {
+	if (whole ? !is_whole(value) : !json_is_number(value)) {
 		refuse(c, at, f, value, "has the wrong type");
 		return;
 	}
 	if (whole) {
-		const int64_t i = json_integer_value(value);
+		const int64_t i = json_is_real(value) ? (int64_t)json_real_value(value)
+						      : json_integer_value(value);
 
 		if ((field_has_min(f) && i < f->min) || (field_has_max(f) && i > f->max))
 			refuse(c, at, f, value, "is out of range");

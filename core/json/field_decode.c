@@ -58,7 +58,8 @@ static void store(const struct field *f, const json_t *value, struct arena *a, v
 		*(const char **)at = arena_strdup(a, json_string_value(value));
 		return;
 	case FIELD_INT:
-		*(int64_t *)at = json_integer_value(value);
+		*(int64_t *)at = json_is_real(value) ? (int64_t)json_real_value(value)
+						     : json_integer_value(value);
 		return;
 	case FIELD_BOOL:
 		*(bool *)at = json_is_true(value);

@@ -80,7 +80,7 @@ static const struct refusal {
 	{"{\"name\":\"a\",\"count\":101}", "/count", "is out of range", "101",
 	 "a whole number of 0 to 100 (nodes)"},
 	{"{\"name\":\"a\",\"count\":-1}", "/count", "is out of range", "-1", NULL},
-	{"{\"name\":\"a\",\"count\":2.0}", "/count", "has the wrong type", "2.0", NULL},
+	{"{\"name\":\"a\",\"count\":2.5}", "/count", "has the wrong type", "2.5", NULL},
 	{"{\"name\":\"a\",\"count\":\"2\"}", "/count", "has the wrong type", "\"2\"",
 	 NULL},
 	{"{\"name\":\"a\",\"spot\":1}", "/spot", "has the wrong type", "1",
@@ -186,7 +186,7 @@ Test(field, decodes_and_defaults)
 	json_t *in = parse(
 		&a, "{\"name\":\"größe\",\"zone\":\"udp\",\"password\":\"hunter2\","
 		    "\"count\":0,\"spot\":true,\"share\":1,\"zones\":[\"z1\",\"z2\"],"
-		    "\"probe\":{\"number\":443},\"ports\":[{\"number\":1},{\"number\":2,"
+		    "\"probe\":{\"number\":443.0},\"ports\":[{\"number\":1},{\"number\":2,"
 		    "\"protocol\":\"udp\"}],\"tags\":{\"k\":\"v\"},\"extra\":[1,{}]}");
 	static const struct field any_name[] = {
 		FIELD(struct sample, name, .min = 5, .max = 5), FIELD_END};

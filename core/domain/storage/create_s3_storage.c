@@ -31,8 +31,9 @@ static void bucket_plan(struct step_ctx *c, struct exchange *x)
 	if (saw_missing(c, "bucket")) {
 		if (c->planning && streq(bucket, name_bucket(c)))
 			return; /* an earlier stage makes it */
-		e = step_fail(c, ERR_STORAGE_FAILED, "there is no bucket named %s",
+		e = step_fail(c, ERR_CLOUD_NOT_FOUND, "there is no bucket named %s",
 			      bucket);
+		e->retry = RETRY_HUMAN;
 		err_field(e, "/bucket", bucket, "a bucket that exists");
 		err_fix(e, "Create it, or leave `bucket` out to use the shared one.");
 		return;
