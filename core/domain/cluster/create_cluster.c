@@ -167,10 +167,17 @@ static const struct step steps[] = {
 	{.name = NULL},
 };
 
+static const struct phase_title phase_titles[] = {
+	{"hyperpod", "HyperPod cluster"},
+	{"settle", "Dependencies with nodes"},
+	{.name = NULL},
+};
+
 const struct kind kind_create_cluster = {
 	.name = "create_cluster",
 	.title = "Create a cluster",
 	.steps = steps,
+	.phase_titles = phase_titles,
 	.deadline_s = 10 * 3600,
 	.locks = lock_cluster,
 	.undo = undo,

@@ -331,10 +331,16 @@ static const struct step steps[] = {
 	{.name = NULL},
 };
 
+static const struct phase_title phase_titles[] = {
+	{"hyperpod", "HyperPod cluster"},
+	{.name = NULL},
+};
+
 const struct kind kind_delete_cluster = {
 	.name = "delete_cluster",
 	.title = "Delete a cluster",
 	.steps = steps,
+	.phase_titles = phase_titles,
 	.deadline_s = 8 * 3600,
 	.locks = lock_cluster,
 };
