@@ -135,3 +135,29 @@ test('two browsers see the same change within a second, without polling', async 
 	await one.context().close();
 	await two.context().close();
 });
+
+test('a decision: question, evidence and consequences; the answer is shown as a plan and recorded', async () => {
+	const page = await signedIn(s, browser);
+	const id = operation(s, {title: 'Delicate'});
+
+	await page.goto(`${s.url}/operations/${id}`);
+	await page.getByRole('heading', {level: 1, name: /Delicate/}).waitFor();
+	psql(s, `update operation set state = 'held', held_at = j_now(), question = '${JSON.stringify({question: 'Is the old bucket yours?', evidence: {bucket: 'b-1'},
+		choices: [{id: 'keep', title: 'Keep it', consequence: 'It goes on being billed.'}, {id: 'drop', title: 'Drop it', consequence: 'Its data is lost.'}]})}'
+		where id = '${id}'`);
+	await page.getByText('A decision is needed').waitFor();
+	await page.getByText('Is the old bucket yours?').waitFor();
+	await page.getByText('Its data is lost.').waitFor();
+	await accessible(page, 'a decision');
+	const answer = page.getByRole('button', {name: 'Answer', exact: true});
+
+	assert(await answer.isDisabled());
+	await page.getByRole('radio', {name: /Keep it/}).check();
+	await page.getByLabel('Note for the record').fill('asked the owner');
+	await answer.click();
+	await page.getByRole('dialog').filter({visible: true}).getByRole('button', {name: 'Answer', exact: true}).click();
+	await page.getByText('A decision is needed').waitFor({state: 'detached'});
+	assert.match(psql(s, `select data::text from event where op_id = '${id}' and data::text like '%keep%'`), /asked the owner/);
+	assert.deepEqual(page.trouble, []);
+	await page.context().close();
+});

@@ -64,6 +64,7 @@ test('signing in: a wrong secret says so, a used link leads here, a token and a 
 	const [cookie] = await p.context().cookies();
 
 	assert.deepEqual([cookie.name, cookie.httpOnly, cookie.sameSite], ['instantstart_session', true, 'Strict']);
+	assert.doesNotMatch((await fetch(s.url)).headers.get('content-security-policy'), /unsafe|https?:|\*/);
 	await p.context().clearCookies();
 	await p.goto(`${s.url}/login?code=isl_${'0'.repeat(64)}`);
 	await p.getByText('This sign-in link is used up or too old.').waitFor();
@@ -174,8 +175,26 @@ test('quota: refused in the plan with what to do; a failing script: cause, fix, 
 test('cancel says what stays, and stops; the session ends: back to the same place after signing in', async () => {
 	await s.cloud.settings({capacity: {'ml.g5.12xlarge': 0}});
 	await fill(page, 'third');
-	const id = await submit(page);
+	await button(page, 'Review plan').click();
+	await dialog(page).getByText(/changes in the cloud/).waitFor();
+	/* The answer gets lost: what was accepted is found again by its key. */
+	let lost;
 
+	await page.route('**/api/v1/clusters?plan_digest*', async route => {
+		if (lost)
+			return route.continue();
+		lost = (await (await route.fetch()).json()).id;
+		await route.abort('connectionreset');
+	});
+	await dialog(page).getByRole('button', {name: 'Create cluster'}).click();
+	await dialog(page).getByText('The server could not be reached').waitFor();
+	await dialog(page).getByText('It may be repeated safely.').waitFor();
+	await dialog(page).getByRole('button', {name: 'Create cluster'}).click();
+	await page.waitForURL(/operations\/op_/);
+	await page.unroute('**/api/v1/clusters?plan_digest*');
+	const id = idOf(page);
+
+	assert.equal(id, lost);
 	await page.getByText(/capacity/i).first().waitFor({timeout: 45000});
 	await button(page, 'Cancel operation').click();
 	await dialog(page).getByLabel('Remove what it has made').check();
@@ -368,7 +387,8 @@ test('axe finds nothing on any page, light and dark; every language shows', asyn
 		for (const colorScheme of ['light', 'dark']) {
 			await p.emulateMedia({colorScheme});
 			await p.waitForFunction(dark => document.body.classList.contains('awsui-dark-mode') === dark, colorScheme === 'dark');
-			await accessible(p, `${path} ${colorScheme}`);
+			/* Colors are all that the other mode changes. */
+			await accessible(p, `${path} ${colorScheme}`, colorScheme === 'dark' ? ['color-contrast'] : undefined);
 		}
 	}
 	await prefer({mode: 'dark', density: 'compact'});

@@ -49,6 +49,7 @@ export const en = {
 	'common.matches': {one: '{n} match', other: '{n} matches'} as Text,
 	'common.pageMissing': 'There is no such page',
 	'common.pageFailed': 'This page could not be shown',
+	'common.unreachable': 'The server could not be reached',
 	'common.continues': 'The work goes on on the server, whether this page is open or not.',
 
 	'problem.cause': 'What others said',

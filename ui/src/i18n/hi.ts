@@ -49,6 +49,7 @@ export const hi: Catalog = {
 	'common.matches': {one: '{n} मेल', other: '{n} मेल'},
 	'common.pageMissing': 'ऐसा कोई पृष्ठ नहीं है',
 	'common.pageFailed': 'यह पृष्ठ दिखाया नहीं जा सका',
+	'common.unreachable': 'सर्वर तक पहुँचा नहीं जा सका',
 	'common.continues': 'यह पृष्ठ खुला हो या न हो, काम सर्वर पर चलता रहता है।',
 
 	'problem.cause': 'दूसरे तंत्रों ने क्या कहा',

@@ -49,6 +49,7 @@ export const ro: Catalog = {
 	'common.matches': {one: '{n} potrivire', few: '{n} potriviri', other: '{n} de potriviri'},
 	'common.pageMissing': 'Nu există o astfel de pagină',
 	'common.pageFailed': 'Pagina nu a putut fi afișată',
+	'common.unreachable': 'Serverul nu a putut fi contactat',
 	'common.continues': 'Lucrul continuă pe server, fie că pagina este deschisă sau nu.',
 
 	'problem.cause': 'Ce au spus celelalte sisteme',

@@ -49,6 +49,7 @@ export const tr: Catalog = {
 	'common.matches': {one: '{n} eşleşme', other: '{n} eşleşme'},
 	'common.pageMissing': 'Böyle bir sayfa yok',
 	'common.pageFailed': 'Bu sayfa gösterilemedi',
+	'common.unreachable': 'Sunucuya ulaşılamadı',
 	'common.continues': 'Bu sayfa açık olsa da olmasa da iş sunucuda sürer.',
 
 	'problem.cause': 'Diğer sistemlerin bildirdiği',

@@ -49,6 +49,7 @@ export const zh: Catalog = {
 	'common.matches': {other: '{n} 个匹配项'},
 	'common.pageMissing': '没有此页面',
 	'common.pageFailed': '无法显示此页面',
+	'common.unreachable': '无法连接到服务器',
 	'common.continues': '无论此页面是否打开，工作都会在服务器上继续。',
 
 	'problem.cause': '其他系统的说明',

@@ -50,8 +50,10 @@ export function ProblemAlert({error, onRetry}: {error: unknown; onRetry?: () => 
 
 	if (!error)
 		return null;
+	/* fetch() says so of a connection that was lost; a change may have arrived. */
 	const problem = error instanceof ProblemError ? error.problem
-		: {title: t('common.pageFailed'), detail: error instanceof Error ? error.message : String(error)};
+		: error instanceof TypeError ? {title: t('common.unreachable'), retry: 'same-key'}
+			: {title: t('common.pageFailed'), detail: error instanceof Error ? error.message : String(error)};
 
 	return <Alert type='error' header={problem.title}
 		action={onRetry && <Button onClick={onRetry}>{t('common.retry')}</Button>}>
