@@ -77,6 +77,7 @@ struct follow {
 	 * then is it known where the last N of them begin. */
 	bool loading;
 	int64_t loaded, load_until_ms;
+	int64_t begun_ms; /* the log that is open */
 
 	bool aligning; /* numbers wait for the line that was seen last */
 	int64_t back;

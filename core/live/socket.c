@@ -5,7 +5,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { PING_S = 20, HANGUP_S = 45, HEADERS_MAX = 8192, RX_MAX = 1024, ACCEPTS = 64 };
+enum {
+	PING_S = 20,
+	HANGUP_S = 45,
+	HEADERS_MAX = 8192,
+	RX_MAX = 1024,
+	RECEIVED_MAX = 4096,
+	ACCEPTS = 64
+};
 
 static_assert(FEED_FRAME_PRE >= LWS_PRE, "room for the header of a message");
 
@@ -21,6 +28,7 @@ struct socket_server {
 struct session {
 	struct viewer viewer;
 	char grant[VIEWER_GRANT_MAX];
+	size_t received; /* a viewer has nothing to say */
 };
 
 static struct socket_server *server_of(struct lws *wsi)
@@ -69,7 +77,7 @@ static int on_connection(struct lws *wsi, enum lws_callback_reasons reason, void
 {
 	struct session *s = user;
 
-	(void)in, (void)len;
+	(void)in;
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wswitch-enum" /* of hundreds these few are ours */
 	switch (reason) {
@@ -80,6 +88,11 @@ static int on_connection(struct lws *wsi, enum lws_callback_reasons reason, void
 	case LWS_CALLBACK_ESTABLISHED:
 		s->viewer = (struct viewer){.connection = wsi};
 		viewer_open(server_of(wsi)->viewers, &s->viewer, s->grant);
+		return 0;
+	case LWS_CALLBACK_RECEIVE:
+		s->received += len;
+		if (s->received > RECEIVED_MAX)
+			viewer_refuse(&s->viewer, 1008, "viewers only listen");
 		return 0;
 	case LWS_CALLBACK_SERVER_WRITEABLE:
 		return write_some(wsi, &s->viewer);

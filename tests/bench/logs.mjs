@@ -54,17 +54,33 @@ function source()
 
 /* --- what processes cost ----------------------------------------------------------- */
 
-function ticks(pids)
-{
-	let sum = 0;
+/** What a changing group of processes has used since the first look. */
+class Usage {
+	constructor(pids)
+	{
+		this.pids = pids;
+		this.first = new Map();
+		this.last = new Map();
+		this.look();
+		for (const [pid, t] of this.last)
+			this.first.set(pid, t);
+	}
 
-	for (const pid of pids)
-		try {
-			const f = fs.readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /, '').split(' ');
+	look()
+	{
+		for (const pid of this.pids())
+			try {
+				const f = fs.readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /, '').split(' ');
 
-			sum += Number(f[11]) + Number(f[12]);
-		} catch { /* it has ended */ }
-	return sum;
+				this.last.set(pid, Number(f[11]) + Number(f[12]));
+			} catch { /* it has ended */ }
+	}
+
+	ticks()
+	{
+		this.look();
+		return [...this.last].reduce((sum, [pid, t]) => sum + t - (this.first.get(pid) ?? 0), 0);
+	}
 }
 
 const rssMb = pid => {
@@ -78,15 +94,18 @@ const rssMb = pid => {
 /** Runs fn; answers its result with the CPU of two groups and the peak of one. */
 async function costs(live, nginx, fn)
 {
-	const before = [live(), nginx()].map(ticks), began = performance.now();
+	const used = [live, nginx].map(pids => new Usage(pids)), began = performance.now();
 	let peak = 0;
-	const timer = setInterval(() => peak = Math.max(peak, ...live().map(rssMb)), 200);
+	const timer = setInterval(() => {
+		peak = Math.max(peak, ...live().map(rssMb));
+		used.forEach(u => u.look());
+	}, 200);
 	const result = await fn();
 
 	clearInterval(timer);
 	const share = (performance.now() - began) / 1000 * TICKS / 100;
 
-	return {...result, cpu: (ticks(live()) - before[0]) / share, nginx: (ticks(nginx()) - before[1]) / share, rss: peak};
+	return {...result, cpu: used[0].ticks() / share, nginx: used[1].ticks() / share, rss: peak};
 }
 
 /* --- rows ----------------------------------------------------------------------------- */
@@ -133,7 +152,7 @@ async function ours(s)
 	const [r, killed] = await Promise.all([
 		costs(liveOf(s), nginxOf(s), () => viewers(s.port, PATH, s.token, n, STORM)), disturb(s)]);
 
-	row(`${n} + storm, reloads, kill`, n, r);
+	row(`${n} + ${STORM}: storm, reloads, kill`, n + STORM, r);
 	const deaths = (fs.readFileSync(`${s.dir}/nginx-error.log`, 'utf8').match(/exited on signal/g) ?? []).length;
 
 	return {crashes: deaths - killed + (liveOf(s)().join() === before ? 0 : 1), storm: r};

@@ -201,6 +201,31 @@ test('a viewer that comes back gets what followed, once; too late, a marked gap'
 	await close();
 });
 
+test('a viewer that talks, sends nonsense or leaves in the middle harms nobody', async () => {
+	const p = k.pod('talk-0');
+
+	k.write(p, 'begin');
+	const quiet = logs({pod: 'talk-0'}), talks = logs({pod: 'talk-0'});
+
+	await quiet.has('begin');
+	await talks.has('begin');
+	for (let i = 0; i < 6; i++)
+		talks.ws.send('x'.repeat(1000));
+	assert.equal((await talks.end()).code, 1008);
+	const path = '/ws/logs?cluster=lab&pod=talk-0&container=main';
+	const raw = await Promise.all(Array.from({length: 3}, () => rawViewer(path, s.tokens.operator)));
+
+	raw[0].write(Buffer.concat([Buffer.from([0x81, 126, 0x13, 0x88]), randomBytes(5000)])); /* not masked, too much */
+	raw[1].write(Buffer.from([0x83, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0])); /* 2^63 bytes of no type */
+	raw[2].resetAndDestroy();
+	raw.slice(0, 2).forEach(c => c.resume());
+	await waitFor('both are closed', () => raw.every(c => c.destroyed));
+	k.write(p, 'end');
+	await quiet.has('end');
+	quiet.check(['begin', 'end']);
+	await close();
+});
+
 /** A WebSocket by hand, that reads only when it is told to. */
 function rawViewer(path, token)
 {
