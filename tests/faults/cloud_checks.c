@@ -91,7 +91,21 @@ static void add(struct harness *h, struct lines *l, const char *table, const jso
 	l->v[l->n++] = arena_printf(&h->run, "%s %s", table, json_text(&h->run, p));
 }
 
-/* A release's record says how often it was tried: only that it is there counts. */
+/*
+ * A helm that died between two records leaves two that say "deployed": it reads
+ * the newest. Only that the release is there counts.
+ */
+static void add_release(struct harness *h, struct lines *l, const json_t *o)
+{
+	const json_t *name = json_at(o, "metadata.labels.name");
+	const char *line = arena_printf(&h->run, "release %s", json_text(&h->run, name));
+
+	for (size_t i = 0; i < l->n; i++)
+		if (streq(l->v[i], line))
+			return;
+	add(h, l, "release", name);
+}
+
 static bool is_record(const char *resource, const json_t *o)
 {
 	return streq(resource, "/secrets") &&
@@ -125,7 +139,7 @@ static void add_kubernetes(struct harness *h, struct lines *l, const json_t *ser
 				add(h, l, resource, o);
 			else if (streq(json_str_or(o, "metadata.labels.status", ""),
 				       "deployed"))
-				add(h, l, "release", json_at(o, "metadata.labels.name"));
+				add_release(h, l, o);
 	}
 }
 
