@@ -19,8 +19,8 @@ struct caller {
 };
 
 /* FORBIDDEN for a foreign Host or Origin. */
-bool auth_check_host(const struct config *cfg, const struct http_req *req,
-		     struct err *e) __attribute__((warn_unused_result));
+bool auth_check_host(const struct config *cfg, const struct http_req *req, struct err *e)
+	__attribute__((warn_unused_result));
 /* UNAUTHENTICATED. */
 bool auth_caller(struct sessions *sessions, struct db *db, const struct http_req *req,
 		 struct caller *ret, struct err *e) __attribute__((warn_unused_result));
@@ -28,7 +28,7 @@ bool auth_caller(struct sessions *sessions, struct db *db, const struct http_req
  * A cookie travels with requests that other pages cause. So a change that is
  * authorised by one must name our own address as its Origin.
  */
-bool auth_check_csrf(const struct caller *who, const struct http_req *req,
-		     struct err *e) __attribute__((warn_unused_result));
+bool auth_check_csrf(const struct caller *who, const struct http_req *req, struct err *e)
+	__attribute__((warn_unused_result));
 
 #endif

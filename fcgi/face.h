@@ -27,7 +27,7 @@ struct face_call {
 
 enum face_outcome {
 	FACE_ANSWERED, /* reply is set */
-	FACE_REFUSED, /* e is set */
+	FACE_REFUSED,  /* e is set */
 	FACE_HANDED_ON /* res is complete */
 };
 

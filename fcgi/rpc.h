@@ -16,7 +16,7 @@
 
 #define RPC_MODERN "2026-07-28"
 #define RPC_LEGACY "2025-11-25"
-#define RPC_META "io.modelcontextprotocol/"
+#define RPC_META   "io.modelcontextprotocol/"
 
 enum rpc_code {
 	RPC_PARSE = -32700,

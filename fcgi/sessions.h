@@ -21,7 +21,8 @@ enum { SESSIONS_MAX = 256, SESSIONS_MS = 1000 };
 struct sessions;
 
 /* epoch is in memory that all workers share. */
-struct sessions *sessions_new(struct arena *a, struct clock *clock, _Atomic uint64_t *epoch);
+struct sessions *sessions_new(struct arena *a, struct clock *clock,
+			      _Atomic uint64_t *epoch);
 /* Something about access has changed: nobody's memory counts any longer. */
 void sessions_forget(struct sessions *s);
 

@@ -35,13 +35,13 @@ enum role role_from_name(const char *name);
 const char *cap_effect_name(enum cap_effect x);
 
 enum cap_flags {
-	CAP_LONG = 1 << 0, /* answers 202 with an operation */
-	CAP_CLOUD = 1 << 1, /* asks the cloud now: served by the slow pool */
+	CAP_LONG = 1 << 0,       /* answers 202 with an operation */
+	CAP_CLOUD = 1 << 1,      /* asks the cloud now: served by the slow pool */
 	CAP_IDEMPOTENT = 1 << 2, /* MCP idempotentHint */
-	CAP_REST_ONLY = 1 << 3, /* no MCP tool (session and token plumbing) */
-	CAP_LIST = 1 << 4, /* takes limit and cursor, answers {items,next_cursor} */
-	CAP_WAITS = 1 << 5, /* may be parked: wait / wait_seconds */
-	CAP_AUDITED = 1 << 6 /* a change that writes its own audit row */
+	CAP_REST_ONLY = 1 << 3,  /* no MCP tool (session and token plumbing) */
+	CAP_LIST = 1 << 4,       /* takes limit and cursor, answers {items,next_cursor} */
+	CAP_WAITS = 1 << 5,      /* may be parked: wait / wait_seconds */
+	CAP_AUDITED = 1 << 6     /* a change that writes its own audit row */
 };
 
 struct principal {
@@ -94,15 +94,15 @@ struct reply {
 	 * plan as it would be now, so that the caller sees the difference. */
 	struct str json;
 	const char *location; /* path, or NULL */
-	int retry_after_s; /* 0: none */
-	const char *etag; /* without quotes, or NULL */
+	int retry_after_s;    /* 0: none */
+	const char *etag;     /* without quotes, or NULL */
 	/* A worker must not wait: the face parks the request until the operation's
 	 * version differs from park_version or park_s have passed. NULL: answered. */
 	const char *park_op;
 	int64_t park_version;
 	int64_t park_s;
-	bool planned; /* the answer is a plan: nothing was changed */
-	bool too_large; /* json is not whole; a read then fails */
+	bool planned;       /* the answer is a plan: nothing was changed */
+	bool too_large;     /* json is not whole; a read then fails */
 	const char *cookie; /* Set-Cookie, or NULL */
 };
 
@@ -119,9 +119,8 @@ struct capability {
 	size_t in_size;
 	const struct field *out;
 	const char *done_by; /* CAP_LONG: the capability that tells completion */
-	const char *target; /* name of the input member that `confirm` must equal */
-	bool (*run)(struct call *c, const void *in, struct reply *ret,
-		    struct err *e);
+	const char *target;  /* name of the input member that `confirm` must equal */
+	bool (*run)(struct call *c, const void *in, struct reply *ret, struct err *e);
 };
 
 /* NULL-ended; assembled from the <noun>_api.c files. */
@@ -133,13 +132,12 @@ const struct capability *capability_find(const char *name);
  * `in` is the merged input (path, query, body or tool arguments) without the
  * call options. false: e says why, in words for the caller.
  */
-bool capability_invoke(struct call *c, const json_t *in, struct reply *ret,
-		       struct err *e) __attribute__((warn_unused_result));
+bool capability_invoke(struct call *c, const json_t *in, struct reply *ret, struct err *e)
+	__attribute__((warn_unused_result));
 
 /* Asks the cloud in this call: a plan, or a row that always does. The faces
  * hand such calls to the slow pool. */
-bool capability_is_slow(const struct capability *cap,
-			const struct call_options *o);
+bool capability_is_slow(const struct capability *cap, const struct call_options *o);
 /* Whether the row changes something: it takes the call options then. */
 bool capability_mutates(const struct capability *cap);
 /* The call options that the row takes, as descriptors; ended as all are. */
@@ -148,9 +146,8 @@ const struct field *capability_options(const struct capability *cap);
  * Takes the call options out of what was sent: *ret_in keeps the rest, which
  * goes to capability_invoke(). Sets the options' members of *ret only.
  */
-bool capability_split(const struct capability *cap, const json_t *all,
-		      struct arena *a, json_t **ret_in,
-		      struct call_options *ret, struct err *e)
+bool capability_split(const struct capability *cap, const json_t *all, struct arena *a,
+		      json_t **ret_in, struct call_options *ret, struct err *e)
 	__attribute__((warn_unused_result));
 
 /* FORBIDDEN. capability_invoke() asks it as well. */
@@ -158,8 +155,7 @@ bool capability_check_role(const struct call *c, struct err *e)
 	__attribute__((warn_unused_result));
 
 /* The input schema as the faces show it: own members plus call options. */
-json_t *capability_input_schema(const struct capability *cap, bool mcp,
-				struct arena *a);
+json_t *capability_input_schema(const struct capability *cap, bool mcp, struct arena *a);
 json_t *capability_output_schema(const struct capability *cap, struct arena *a);
 /* What dry_run=plan answers, for every row that mutates. */
 extern const struct field plan_out[];
@@ -178,8 +174,8 @@ void reply_tree(struct call *c, struct reply *ret, const json_t *tree);
 void reply_text(struct reply *ret, struct str json);
 
 /* Audits a call that was refused or that changes without an operation. */
-bool call_audit(struct call *c, const char *outcome, const struct err *why,
-		struct err *e) __attribute__((warn_unused_result));
+bool call_audit(struct call *c, const char *outcome, const struct err *why, struct err *e)
+	__attribute__((warn_unused_result));
 
 /* The monotonic moment by which a face's reads of the cloud must have ended. */
 int64_t call_read_deadline(const struct call *c);

@@ -56,8 +56,8 @@ static void become(const struct child *c, int out, pid_t parent)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent) /* it died before the line above */
 		_exit(CHILD_NOT_RUN);
-	if (null < 0 || dup2(null, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0 ||
-	    chdir(c->folder) != 0)
+	if (!argv.out || !env.out || null < 0 || dup2(null, 0) < 0 || dup2(out, 1) < 0 ||
+	    dup2(out, 2) < 0 || chdir(c->folder) != 0)
 		_exit(CHILD_NOT_RUN);
 	closefrom(3);
 	execve(c->binary, argv.out, env.out);

@@ -184,10 +184,11 @@ Test(field, decodes_and_defaults)
 	struct err e;
 	struct sample s;
 	json_t *in = parse(
-		&a, "{\"name\":\"größe\",\"zone\":\"udp\",\"password\":\"hunter2\","
-		    "\"count\":0,\"spot\":true,\"share\":1,\"zones\":[\"z1\",\"z2\"],"
-		    "\"probe\":{\"number\":443.0},\"ports\":[{\"number\":1},{\"number\":2,"
-		    "\"protocol\":\"udp\"}],\"tags\":{\"k\":\"v\"},\"extra\":[1,{}]}");
+		&a,
+		"{\"name\":\"größe\",\"zone\":\"udp\",\"password\":\"hunter2\","
+		"\"count\":0,\"spot\":true,\"share\":1,\"zones\":[\"z1\",\"z2\"],"
+		"\"probe\":{\"number\":443.0},\"ports\":[{\"number\":1},{\"number\":2,"
+		"\"protocol\":\"udp\"}],\"tags\":{\"k\":\"v\"},\"extra\":[1,{}]}");
 	static const struct field any_name[] = {
 		FIELD(struct sample, name, .min = 5, .max = 5), FIELD_END};
 

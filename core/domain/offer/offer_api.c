@@ -174,7 +174,7 @@ static bool has_zone(json_t *zones, const char *zone_id)
 }
 
 /* HyperPod takes the types that have a quota for cluster usage. */
-static json_t *type_row(struct call *c, const struct offers *o, const json_t *t)
+static json_t *describe_type(struct call *c, const struct offers *o, const json_t *t)
 {
 	const char *name =
 		arena_printf(c->arena, "ml.%s", json_str_or(t, "InstanceType", ""));
@@ -204,23 +204,29 @@ static json_t *type_row(struct call *c, const struct offers *o, const json_t *t)
 	return row;
 }
 
+struct type_row {
+	json_t *tree;
+};
+
 static int by_name(const void *a, const void *b)
 {
-	return strcmp(json_str_or(*(json_t *const *)a, "instance_type", ""),
-		      json_str_or(*(json_t *const *)b, "instance_type", ""));
+	const struct type_row *x = a, *y = b;
+
+	return strcmp(json_str_or(x->tree, "instance_type", ""),
+		      json_str_or(y->tree, "instance_type", ""));
 }
 
 static json_t *sorted(struct call *c, json_t *list)
 {
 	size_t n = json_array_size(list), i;
-	json_t **v = arena_array(c->arena, json_t *, n), *row,
-	       *out = json_new_list(c->arena);
+	struct type_row *v = arena_array(c->arena, struct type_row, n);
+	json_t *row, *out = json_new_list(c->arena);
 
 	json_array_foreach(list, i, row)
-		v[i] = row;
+		v[i].tree = row;
 	qsort(v, n, sizeof(*v), by_name);
 	for (i = 0; i < n; i++)
-		json_push(out, json_incref(v[i]));
+		json_push(out, json_incref(v[i].tree));
 	return out;
 }
 
@@ -243,7 +249,7 @@ static bool run_types(struct call *c, const void *in, struct reply *ret, struct 
 				 "a name or id from list_availability_zones");
 	}
 	json_array_foreach(o.types, i, t) {
-		json_t *row = type_row(c, &o, t);
+		json_t *row = describe_type(c, &o, t);
 
 		if (!row)
 			continue;
