@@ -4,9 +4,6 @@
 -- name: principal_put
 select principal_put($1, $2, $3)
 
--- name: principal_get
-select id, name, role from principal where id = $1
-
 -- name: principal_count
 select count(*) as n from principal
 

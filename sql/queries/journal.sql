@@ -25,9 +25,6 @@ select op_answer($1::jsonb) as doc
 -- name: operation_get
 select doc, version from operation where id = $1
 
--- name: operation_version
-select version from operation where id = $1
-
 -- $1 state, $2 kind, $3 cluster: null is any. $4: id of the last one seen, or
 -- null. Newest first. One row; next_cursor is null at the end.
 -- name: operation_list
@@ -61,25 +58,9 @@ select json_build_object(
 		where n = $3::int and exists (select 1 from numbered where n > $3::int)))::text as doc
 from numbered
 
--- The ledger of an operation, for people who ask what was sent.
--- name: effect_list
-select coalesce(json_agg(json_build_object('step', step, 'item', item, 'epoch', epoch,
-	'class', class, 'name', name, 'token', token, 'issues', issues,
-	'issued_at', j_text(issued_at), 'outcome', coalesce(outcome, 'unknown'),
-	'request', request, 'request_id', request_id)
-	order by first_issued_at, step, item, epoch), '[]')::text as doc
-from effect where op_id = $1
-
--- Invariant I7: no rows.
--- name: op_replay_check
-select op_id, why from op_replay_check()
-
 -- name: journal_sweep
 select journal_sweep()
 
 -- The session's clock, for tests: a timestamp or milliseconds; '' is the real one.
 -- name: clock_set
 select set_config('instantstart.now', $1, false)
-
--- name: clock_now
-select j_ms(j_now()) as now_ms
