@@ -1,11 +1,11 @@
 #include "core/aws/parse.h"
 
 #include <math.h>
-#include <openssl/evp.h>
 #include <string.h>
 
 #include "core/aws/errors.h"
 #include "core/aws/s3_names.h"
+#include "core/base/base64.h"
 #include "core/base/clock.h"
 #include "core/json/tree.h"
 
@@ -114,16 +114,13 @@ static void put_body(json_t *out, const char *member, const struct http_answer *
 		     struct arena *a)
 {
 	struct str body = {ans->body, ans->body_len};
-	unsigned char *text;
 
 	if (str_is_utf8(body)) {
 		json_object_set_new(out, member, json_stringn(body.p, body.n));
 		return;
 	}
-	text = arena_alloc(a, 4 * ((body.n + 2) / 3) + 1);
-	EVP_EncodeBlock(text, (const unsigned char *)body.p, (int)body.n);
 	json_object_set_new(out, arena_printf(a, "%sBase64", member),
-			    json_string((const char *)text));
+			    json_string(base64_encode(a, body.p, body.n)));
 }
 
 static json_t *parse_s3_answer(const struct aws_op *op, const struct http_answer *ans,

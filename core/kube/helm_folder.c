@@ -1,4 +1,5 @@
 #include "core/kube/helm_folder.h"
+#include "core/base/base64.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -6,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <openssl/evp.h>
 
 #include "core/json/tree.h"
 
@@ -56,21 +55,13 @@ static bool write_file(const char *path, const char *text, struct err *e)
 	return true;
 }
 
-static const char *base64(struct arena *a, const char *z)
-{
-	const size_t n = strlen(z);
-	char *out = arena_alloc(a, (n + 2) / 3 * 4 + 1);
-
-	EVP_EncodeBlock((unsigned char *)out, (const unsigned char *)z, (int)n);
-	return out;
-}
-
 static json_t *kubeconfig(struct arena *a, const struct kube_target *t, const char *token)
 {
 	json_t *cluster = json_packf(a, "{s:s}", "server", t->endpoint);
 
 	if (t->ca_pem)
-		json_put_str(cluster, "certificate-authority-data", base64(a, t->ca_pem));
+		json_put_str(cluster, "certificate-authority-data",
+			     base64_encode(a, t->ca_pem, strlen(t->ca_pem)));
 	return json_packf(
 		a, "{s:s,s:s,s:s,s:[{s:s,s:O}],s:[{s:s,s:{s:s}}],s:[{s:s,s:{s:s,s:s}}]}",
 		"apiVersion", "v1", "kind", "Config", "current-context", "target",

@@ -1,8 +1,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include <openssl/evp.h>
-
+#include "core/base/base64.h"
 #include "core/base/buf.h"
 #include "core/json/tree.h"
 #include "core/kube/helm.h"
@@ -69,24 +68,6 @@ const char *helm_release_label(const json_t *secret_list, const char *label)
 		json_object_get(json_at(newest(secret_list), "metadata.labels"), label));
 }
 
-/* NULL when it is not base64. */
-static unsigned char *from_base64(struct arena *a, const char *p, size_t n, size_t *ret_n)
-{
-	unsigned char *out = arena_alloc(a, n + 4);
-	int len = 0;
-
-	if (n == 0 || n % 4 != 0 || n > RELEASE_JSON_MAX)
-		return NULL;
-	len = EVP_DecodeBlock(out, (const unsigned char *)p, (int)n);
-	if (len < 0)
-		return NULL;
-	/* EVP_DecodeBlock counts the padding as bytes. */
-	for (size_t i = n; i > n - 2 && p[i - 1] == '='; i--)
-		len--;
-	*ret_n = (size_t)len;
-	return out;
-}
-
 static void end_inflate(void *p)
 {
 	inflateEnd(p);
@@ -120,21 +101,22 @@ static const char *gunzip(struct arena *a, const unsigned char *p, size_t n,
 const char *helm_release_chart_version(const json_t *secret_list, struct arena *a)
 {
 	const char *text = json_str_at(newest(secret_list), "data.release");
-	const unsigned char *bytes = NULL;
+	const char *bytes = NULL;
 	const char *json = NULL;
 	const char *version = NULL;
 	struct arena scratch; /* a release is large; its version is not */
 	struct err e;
 	size_t n = 0;
 
-	if (!text)
+	if (!text || strlen(text) > RELEASE_JSON_MAX)
 		return NULL;
-	arena_init(&scratch, 4 * (size_t)RELEASE_JSON_MAX);
-	bytes = from_base64(&scratch, text, strlen(text), &n);
+	arena_init(&scratch, 6 * (size_t)RELEASE_JSON_MAX);
+	/* Kubernetes' base64 around Helm's. */
+	bytes = base64_decode(&scratch, text, NULL);
 	if (bytes)
-		bytes = from_base64(&scratch, (const char *)bytes, n, &n);
+		bytes = base64_decode(&scratch, bytes, &n);
 	if (bytes)
-		json = gunzip(&scratch, bytes, n, &n);
+		json = gunzip(&scratch, (const unsigned char *)bytes, n, &n);
 	if (json)
 		version = json_str_at(json_parse(&scratch, (struct str){json, n}, &e),
 				      "chart.metadata.version");

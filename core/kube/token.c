@@ -1,7 +1,7 @@
-#include <openssl/evp.h>
 #include <string.h>
 
 #include "core/aws/sigv4.h"
+#include "core/base/base64.h"
 #include "core/kube/kube.h"
 
 /*
@@ -63,23 +63,6 @@ static struct entry *claim(struct kube_token_cache *c)
 	return oldest;
 }
 
-static const char *base64url(struct arena *a, const char *z)
-{
-	const size_t n = strlen(z);
-	char *out = arena_alloc(a, (n + 2) / 3 * 4 + 1);
-	int len = EVP_EncodeBlock((unsigned char *)out, (const unsigned char *)z, (int)n);
-
-	while (len > 0 && out[len - 1] == '=')
-		out[--len] = '\0';
-	for (int i = 0; i < len; i++) {
-		if (out[i] == '+')
-			out[i] = '-';
-		else if (out[i] == '/')
-			out[i] = '_';
-	}
-	return out;
-}
-
 static const char *sts_url(const struct aws *aws, struct arena *a)
 {
 	return arena_printf(a,
@@ -108,7 +91,7 @@ static bool mint(struct kube *k, const struct kube_target *t, int64_t now_ms,
 	*ret_until_ms = now_ms + TOKEN_LIFE_MS - TOKEN_MARGIN_MS;
 	if (keys.expires_ms > 0 && keys.expires_ms - TOKEN_MARGIN_MS < *ret_until_ms)
 		*ret_until_ms = keys.expires_ms - TOKEN_MARGIN_MS;
-	*ret = arena_printf(a, "k8s-aws-v1.%s", base64url(a, url));
+	*ret = arena_printf(a, "k8s-aws-v1.%s", base64url_encode(a, url, strlen(url)));
 	if (strlen(*ret) > TOKEN_MAX)
 		return err_set(
 			e, ERR_CREDENTIALS,

@@ -177,11 +177,6 @@ void streams_leave(struct streams *all, struct reader *r)
 			   STREAM_LINGER_MS);
 }
 
-size_t streams_count(const struct streams *all)
-{
-	return all->n;
-}
-
 void streams_stop(struct streams *all)
 {
 	while (all->first)

@@ -34,8 +34,6 @@ struct streams *streams_new(struct arena *a, const struct upstreams *up);
 bool streams_join(struct streams *s, const struct follow_of *of, struct reader *r,
 		  struct err *e) __attribute__((warn_unused_result));
 void streams_leave(struct streams *s, struct reader *r);
-/* For the counters. */
-size_t streams_count(const struct streams *s);
 /* All of them, at the end of the process. */
 void streams_stop(struct streams *s);
 
