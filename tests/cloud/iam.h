@@ -24,6 +24,9 @@ bool iam_role_trusts_federated(struct cloud *c, const json_t *role, const char *
 bool iam_role_assumable(struct cloud *c, const char *arn, const char *service);
 /* Whether a managed policy is attached to it. */
 bool iam_role_has_policy(struct cloud *c, const json_t *role, const char *policy_arn);
+/* Whether an inline policy names the action. What attached ones allow is not read:
+ * a role that has any is taken at its word. */
+bool iam_role_mentions(const json_t *role, const char *action);
 /* Claims of a JWT from its middle part on; NULL when unreadable. */
 json_t *iam_jwt_claims(struct arena *a, const char *payload);
 struct clock *cloud_auth_clock(struct cloud *c);

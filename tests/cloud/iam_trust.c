@@ -105,6 +105,17 @@ bool iam_role_assumable(struct cloud *c, const char *arn, const char *service)
 	       iam_role_trusts_service(c, role, service);
 }
 
+bool iam_role_mentions(const json_t *role, const char *action)
+{
+	json_t *text;
+	const char *name;
+
+	json_object_foreach(json_object_get(role, "_inline"), name, text)
+		if (strstr(json_string_value(text), action))
+			return true;
+	return json_array_size(json_object_get(role, "_attached")) > 0;
+}
+
 bool iam_role_has_policy(struct cloud *c, const json_t *role, const char *policy_arn)
 {
 	(void)c;

@@ -41,6 +41,10 @@ void ks_new_pod(struct ks *k, const json_t *owner, const json_t *template,
 const char *ks_suffix(struct ks *k, struct arena *a, int n);
 /* nodeSelector and required node affinity. */
 bool ks_node_selected(const json_t *spec, const json_t *node);
+/* NULL: the node would take the pod (whether it is ready or not); else what is
+ * missing, in the scheduler's words. */
+const char *ks_node_refuses(struct ks *k, struct arena *a, const json_t *spec,
+			    const json_t *node);
 /* NULL: may be mounted on the node; else the kubelet's words. */
 const char *ks_mount_problem(struct ks *k, struct arena *a, const json_t *pod,
 			     const char *node);

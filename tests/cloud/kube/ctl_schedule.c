@@ -177,6 +177,19 @@ static bool node_ready(const json_t *node)
 		     "True");
 }
 
+const char *ks_node_refuses(struct ks *k, struct arena *a, const json_t *spec,
+			    const json_t *node)
+{
+	const char *what;
+
+	if (!untainted(spec, node))
+		return "node(s) had untolerated taint(s)";
+	if (!ks_node_selected(spec, node))
+		return "node(s) didn't match Pod's node affinity/selector";
+	what = short_of(k, a, spec, node);
+	return what ? arena_printf(a, "Insufficient %s", what) : NULL;
+}
+
 struct refusals {
 	json_t *by_text; /* text -> how many nodes */
 };
@@ -204,12 +217,8 @@ static const char *choose(struct ks *k, struct arena *a, const json_t *pod,
 			       "node(s) had untolerated taint {node.kubernetes.io/not-ready: }");
 		else if (json_bool_or(node, "spec.unschedulable", false))
 			refuse(r, "node(s) were unschedulable");
-		else if (!untainted(spec, node))
-			refuse(r, "node(s) had untolerated taint(s)");
-		else if (!ks_node_selected(spec, node))
-			refuse(r, "node(s) didn't match Pod's node affinity/selector");
-		else if ((what = short_of(k, a, spec, node)))
-			refuse(r, arena_printf(a, "Insufficient %s", what));
+		else if ((what = ks_node_refuses(k, a, spec, node)))
+			refuse(r, what);
 		else
 			return json_str_or(node, "metadata.name", "");
 	}

@@ -109,12 +109,6 @@ static json_t *new_cluster(struct cloud_call *c, const char *name)
 					json_object_get(c->in, passed[i]));
 	if (!json_str_at(cluster, "NodeRecovery"))
 		json_put_str(cluster, "NodeRecovery", "Automatic");
-	if (json_object_get(c->in, "AutoScaling")) {
-		json_object_set_new(
-			cluster, "AutoScaling",
-			json_deep_copy(json_object_get(c->in, "AutoScaling")));
-		json_put_str(cluster, "AutoScaling.Status", "InService");
-	}
 	json_object_set_new(cluster, "_tags", tags ? json_deep_copy(tags) : json_array());
 	json_array_foreach(json_object_get(c->in, "InstanceGroups"), i, g)
 		json_push(groups, sm_group_from(g, NULL));
@@ -123,15 +117,6 @@ static json_t *new_cluster(struct cloud_call *c, const char *name)
 	json_put_int(cluster, "_min_until_ms",
 		     c->now_ms + cloud_ms(c->cloud, MIN_COUNT_MS));
 	return cluster;
-}
-
-static bool check_autoscaling(struct cloud_call *c)
-{
-	if (json_object_get(c->in, "AutoScaling") && !json_str_at(c->in, "ClusterRole"))
-		return cloud_fault(
-			c, "ValidationException",
-			"ClusterRole is required when AutoScaling is enabled.");
-	return true;
 }
 
 bool sm_create_cluster(struct cloud_call *c, json_t **ret_out)
@@ -144,7 +129,7 @@ bool sm_create_cluster(struct cloud_call *c, json_t **ret_out)
 	if (cloud_get(c->cloud, SM_CLUSTERS, name))
 		return cloud_fault(c, "ResourceInUse",
 				   "Cluster with name %s already exists.", name);
-	if (!sm_check_cluster(c) || !check_autoscaling(c) ||
+	if (!sm_check_cluster(c) || !sm_autoscale_check(c, NULL) ||
 	    !sm_check_groups(c, json_object_get(c->in, "InstanceGroups"),
 			     sm_is_continuous(c->in)) ||
 	    !check_quotas(c, NULL))
@@ -153,6 +138,7 @@ bool sm_create_cluster(struct cloud_call *c, json_t **ret_out)
 	cloud_effect(c->cloud, SM_CLUSTERS, name, "create");
 	sm_cluster_event(&w,
 			 arena_printf(c->arena, "Cluster %s creation started.", name));
+	sm_autoscale_set(&w, c->in);
 	make_entries(&w);
 	json_array_foreach(json_object_get(w.cluster, "InstanceGroups"), i, g)
 		sm_group_reconcile(&w, g);
@@ -242,12 +228,13 @@ bool sm_update_cluster(struct cloud_call *c, json_t **ret_out)
 		return cloud_fault(c, "ConflictException",
 				   "Cluster %s is in %s status and cannot be updated.",
 				   w.name, status);
-	if (!check_changes(c, cluster))
+	if (!check_changes(c, cluster) || !sm_autoscale_check(c, cluster))
 		return false;
 	for (i = 2; i < sizeof(passed) / sizeof(passed[0]); i++)
 		if (json_object_get(c->in, passed[i]))
 			json_object_set(cluster, passed[i],
 					json_object_get(c->in, passed[i]));
+	sm_autoscale_set(&w, c->in);
 	if (!sm_is_continuous(cluster))
 		sm_set_status(&w, "Updating", NULL);
 	json_array_foreach(json_object_get(c->in, "InstanceGroups"), i, v)

@@ -47,6 +47,7 @@ static json_t *labels_of(struct sm_work *w, const json_t *group, const json_t *n
 			labels, "sagemaker.amazonaws.com/deep-health-check-status",
 			json_string(is_checking(node) ? "InProgress" : "Passed"));
 	json_object_update(labels, json_at(group, "KubernetesConfig.DesiredLabels"));
+	json_object_update(labels, json_object_get(node, "_labels"));
 	return labels;
 }
 
@@ -69,6 +70,8 @@ static json_t *taints_of(const json_t *group, const json_t *node, bool ready)
 		json_push(list,
 			  taint(json_str_or(t, "Key", ""), json_str_or(t, "Value", ""),
 				json_str_or(t, "Effect", "")));
+	json_array_foreach(json_object_get(node, "_taints"), i, t)
+		json_array_append(list, t);
 	return list;
 }
 

@@ -126,6 +126,7 @@ void sm_clusters_advance(struct cloud *c, int64_t now_ms)
 				    .now_ms = now_ms};
 
 		advance_nodes(&w);
+		sm_autoscale_advance(&w);
 		refresh_groups(&w);
 		advance_cluster(&w);
 	}

@@ -52,6 +52,11 @@ void sm_cluster_event(struct sm_work *w, const char *text);
 /* life.c */
 void sm_clusters_advance(struct cloud *c, int64_t now_ms);
 
+/* autoscale.c: AutoScaling and ClusterRole of a request; cluster NULL: a new one. */
+bool sm_autoscale_check(struct cloud_call *c, const json_t *cluster);
+void sm_autoscale_set(struct sm_work *w, const json_t *in);
+void sm_autoscale_advance(struct sm_work *w);
+
 /* check.c: what CreateCluster and UpdateCluster refuse. */
 bool sm_check_cluster(struct cloud_call *c);
 bool sm_check_groups(struct cloud_call *c, const json_t *groups, bool continuous);
