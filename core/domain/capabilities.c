@@ -27,9 +27,14 @@ extern const struct capability cap_list_storages;
 extern const struct capability cap_delete_storage;
 extern const struct capability cap_delete_cluster;
 extern const struct capability cap_forget_cluster;
+/* nodes */
+extern const struct capability cap_reboot_nodes;
+extern const struct capability cap_replace_nodes;
+extern const struct capability cap_delete_nodes;
 /* pods */
 extern const struct capability cap_list_pods;
 extern const struct capability cap_get_pod_logs;
+extern const struct capability cap_download_pod_logs;
 /* operations */
 extern const struct capability cap_list_operations;
 extern const struct capability cap_get_operation;
@@ -68,9 +73,14 @@ const struct capability *const capabilities[] = {
 	&cap_delete_storage,
 	&cap_delete_cluster,
 	&cap_forget_cluster,
+	/* nodes */
+	&cap_reboot_nodes,
+	&cap_replace_nodes,
+	&cap_delete_nodes,
 	/* pods */
 	&cap_list_pods,
 	&cap_get_pod_logs,
+	&cap_download_pod_logs,
 	/* operations */
 	&cap_list_operations,
 	&cap_get_operation,

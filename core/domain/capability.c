@@ -50,7 +50,7 @@ bool capability_mutates(const struct capability *cap)
 
 bool capability_is_slow(const struct capability *cap, const struct call_options *o)
 {
-	return cap->flags & CAP_CLOUD ||
+	return cap->flags & (CAP_CLOUD | CAP_STAKES) ||
 	       (cap->flags & CAP_LONG && (o->dry_run || o->plan_digest));
 }
 
@@ -69,20 +69,24 @@ static const char *const dry_run_values[] = {"plan", NULL};
 #define OPTION_DRY_RUN                                                                   \
 	FIELD(struct options_in, dry_run, .flags = FIELD_QUERY,                          \
 	      .one_of = dry_run_values,                                                  \
-	      .doc = "Answers what would be done and changes nothing.")
+	      .doc = "Shows what would be done; changes nothing.")
 #define OPTION_PLAN_DIGEST                                                               \
 	FIELD(struct options_in, plan_digest, .flags = FIELD_QUERY,                      \
 	      .pattern = "[0-9a-f]{64}",                                                 \
-	      .doc = "Run exactly the plan with this digest, or be refused.")
+	      .doc = "Runs exactly that plan, or is refused.")
 #define OPTION_KEY                                                                       \
 	FIELD(struct options_in, idempotency_key, .pattern = "[\\x21-\\x7e]{1,128}",     \
-	      .doc = "Your own key for this request: a repeat gives the same operation.")
+	      .doc = "Of your own: a repeat with it gives the same operation.")
 #define OPTION_QUEUE                                                                     \
 	FIELD(struct options_in, queue, .flags = FIELD_QUERY,                            \
-	      .doc = "Wait behind an operation on the same thing instead of a conflict.")
+	      .doc = "Waits for what is at work there, instead of a conflict.")
 #define OPTION_CONFIRM                                                                   \
 	FIELD(struct options_in, confirm, .flags = FIELD_QUERY, .max = 256,              \
-	      .doc = "The target's name once more: this destroys or spends.")
+	      .doc = "The target's name once more.")
+
+#define OPTION_STAKES                                                                    \
+	FIELD(struct options_in, confirm, .flags = FIELD_QUERY, .pattern = "[0-9a-f]{16}", \
+	      .doc = "confirm of the plan: the word for what it says would be lost.")
 
 static const struct field options_none[] = {FIELD_END};
 static const struct field options_change[] = {OPTION_KEY, OPTION_DRY_RUN,
@@ -93,6 +97,10 @@ static const struct field options_confirm[] = {OPTION_KEY,         OPTION_DRY_RU
 					       OPTION_PLAN_DIGEST, OPTION_QUEUE,
 					       OPTION_CONFIRM,     FIELD_END};
 
+static const struct field options_stakes[] = {OPTION_KEY,         OPTION_DRY_RUN,
+					      OPTION_PLAN_DIGEST, OPTION_QUEUE,
+					      OPTION_STAKES,      FIELD_END};
+
 static bool needs_confirm(const struct capability *cap)
 {
 	return cap->effect == CAP_DESTROY || cap->effect == CAP_SPEND;
@@ -100,6 +108,8 @@ static bool needs_confirm(const struct capability *cap)
 
 const struct field *capability_options(const struct capability *cap)
 {
+	if (cap->flags & CAP_STAKES)
+		return options_stakes;
 	if (needs_confirm(cap))
 		return options_confirm;
 	if (cap->flags & CAP_LONG)
@@ -174,11 +184,17 @@ const struct field plan_out[] = {
 	 .flags = FIELD_REQUIRED | FIELD_MANY | FIELD_OPEN,
 	 .fields = plan_step_out,
 	 .doc = "In the order they would be carried out."},
-	OUT("resources", FIELD_ANY, .doc = "Objects that would be made or removed."),
-	OUT("checks", FIELD_ANY, .doc = "Figures that were checked: quota, addresses."),
+	OUT("resources", FIELD_OBJECT, .flags = FIELD_OPEN | FIELD_MANY,
+	    .doc = "Objects that would be made or removed."),
+	OUT("checks", FIELD_OBJECT, .flags = FIELD_OPEN | FIELD_MANY,
+	    .doc = "Figures that were checked: quota, addresses."),
 	OUT("warnings", FIELD_STRS, .doc = "What to look at before going on."),
 	OUT("plan_digest", FIELD_STR, .flags = FIELD_REQUIRED,
 	    .doc = "Send it with the request to run exactly this plan."),
+	OUT("at_stake", FIELD_OBJECT, .flags = FIELD_OPEN | FIELD_MANY,
+	    .doc = "What would be lost or interrupted."),
+	OUT("confirm", FIELD_STR,
+	    .doc = "Send it as confirm: it stands for exactly what is at stake."),
 	FIELD_END};
 
 /* --- the one door ------------------------------------------------------ */
@@ -203,6 +219,9 @@ static bool check_confirm(const struct call *c, const json_t *in, struct err *e)
 	if (!target)
 		target = c->cap->name;
 	if (!needs_confirm(c->cap) || c->opt.dry_run || streq(c->opt.confirm, target))
+		return true;
+	/* What is lost must be looked up first: call_submit() asks. */
+	if (c->cap->flags & CAP_STAKES)
 		return true;
 	err_set(e, ERR_CONFIRM_NEEDED, "%s %s: confirm must be \"%s\"", c->cap->title,
 		c->cap->effect == CAP_SPEND ? "spends money" : "cannot be undone",

@@ -41,7 +41,9 @@ enum cap_flags {
 	CAP_REST_ONLY = 1 << 3,  /* no MCP tool (session and token plumbing) */
 	CAP_LIST = 1 << 4,       /* takes limit and cursor, answers {items,next_cursor} */
 	CAP_WAITS = 1 << 5,      /* may be parked: wait / wait_seconds */
-	CAP_AUDITED = 1 << 6     /* a change that writes its own audit row */
+	CAP_AUDITED = 1 << 6,    /* a change that writes its own audit row */
+	CAP_STAKES = 1 << 7,     /* confirm is the plan's word for what is lost */
+	CAP_TEXT = 1 << 8        /* answers text/plain, by reply.stream */
 };
 
 struct principal {
@@ -58,7 +60,8 @@ struct call_options {
 	const char *idempotency_key;
 	bool dry_run; /* dry_run=plan */
 	const char *plan_digest;
-	const char *confirm; /* CAP_DESTROY, CAP_SPEND: the target's name */
+	const char *confirm; /* CAP_DESTROY, CAP_SPEND: the target's name; CAP_STAKES:
+			      * `confirm` of the plan */
 	bool queue;
 	const char *if_match;
 	const char *if_none_match;
@@ -90,8 +93,8 @@ struct call {
 
 struct reply {
 	int status; /* 200 unless set */
-	/* The answer: JSON text, in the arena. Beside ERR_PLAN_CHANGED it is the
-	 * plan as it would be now, so that the caller sees the difference. */
+	/* The answer: JSON text, in the arena. Beside ERR_PLAN_CHANGED and
+	 * ERR_LOSS_NOT_CONFIRMED it is the plan as it would be now. */
 	struct str json;
 	const char *location; /* path, or NULL */
 	int retry_after_s;    /* 0: none */
@@ -101,6 +104,9 @@ struct reply {
 	const char *park_op;
 	int64_t park_version;
 	int64_t park_s;
+	/* A read of any length: the grant with which instantstart-live gives the
+	 * answer. NULL: answered. */
+	const char *stream;
 	bool planned;       /* the answer is a plan: nothing was changed */
 	bool too_large;     /* json is not whole; a read then fails */
 	const char *cookie; /* Set-Cookie, or NULL */
@@ -163,7 +169,9 @@ extern const struct field plan_out[];
 /*
  * For handlers of CAP_LONG rows: with dry_run answers the plan; with
  * plan_digest compares first; else submits in one transaction and answers 202
- * with the operation.
+ * with the operation. A CAP_STAKES row is planned first: without the word for what
+ * would be lost now it is refused with the plan (LOSS_NOT_CONFIRMED), else the
+ * list goes into the operation's input as `confirmed`.
  */
 bool call_submit(struct call *c, const struct kind *k, const char *target,
 		 const json_t *input, struct reply *ret, struct err *e)

@@ -3,6 +3,7 @@
 
 #include "core/domain/capability.h"
 #include "core/domain/cluster/kinds.h"
+#include "core/domain/node/kinds.h"
 
 const struct kind *const kinds[] = {
 	&kind_create_cluster,
@@ -13,5 +14,8 @@ const struct kind *const kinds[] = {
 	&kind_create_s3_storage,
 	&kind_delete_storage,
 	&kind_delete_cluster,
+	&kind_reboot_nodes,
+	&kind_replace_nodes,
+	&kind_delete_nodes,
 	NULL,
 };

@@ -44,6 +44,43 @@ static bool is_repeat(struct call *c, bool *ret, struct err *e)
 	return true;
 }
 
+/* Who confirms has seen what is lost: the word is of the list as it is now. */
+static bool check_stakes(struct call *c, const json_t *plan, struct reply *ret,
+			 struct err *e)
+{
+	const char *word = json_str_at(plan, "confirm");
+
+	if (!(c->cap->flags & CAP_STAKES) || !word || streq(c->opt.confirm, word))
+		return true;
+	reply_tree(c, ret, plan);
+	err_set(e, ERR_LOSS_NOT_CONFIRMED, "%s: %s", c->cap->title,
+		c->opt.confirm ? "what would be lost is not what was confirmed"
+			       : "what would be lost must be confirmed");
+	err_field(e, "/confirm", c->opt.confirm ? c->opt.confirm : "", word);
+	return err_fix(e, "Look at at_stake in the plan of this answer, then send its "
+			  "confirm.");
+}
+
+/* The plans that the request asks for; *ret_plan NULL: none. */
+static bool plan_first(struct call *c, const struct kind *k, const char *target,
+		       const json_t *input, json_t **ret_plan, struct reply *ret,
+		       struct err *e)
+{
+	const bool bound = c->opt.plan_digest || c->cap->flags & CAP_STAKES;
+	bool repeat = false;
+
+	if (bound && !is_repeat(c, &repeat, e))
+		return false;
+	if (!c->opt.dry_run && (!bound || repeat))
+		return true;
+	if (!runner_plan(c->cloud, c->arena, k, target, input, ret_plan, e))
+		return false;
+	if (c->opt.dry_run)
+		return answer_plan(c, ret, *ret_plan);
+	return (!c->opt.plan_digest || check_digest(c, ret, *ret_plan, e)) &&
+	       check_stakes(c, *ret_plan, ret, e);
+}
+
 bool call_submit(struct call *c, const struct kind *k, const char *target,
 		 const json_t *input, struct reply *ret, struct err *e)
 {
@@ -62,18 +99,16 @@ bool call_submit(struct call *c, const struct kind *k, const char *target,
 		.request_id = c->request_id,
 	};
 	struct submitted done = {0};
-	json_t *plan = NULL;
-	bool repeat = false;
+	json_t *plan = NULL, *confirmed;
 
-	if (c->opt.plan_digest && !is_repeat(c, &repeat, e))
+	if (!plan_first(c, k, target, input, &plan, ret, e))
 		return false;
-	if (c->opt.dry_run || (c->opt.plan_digest && !repeat)) {
-		if (!runner_plan(c->cloud, c->arena, k, target, input, &plan, e))
-			return false;
-		if (c->opt.dry_run)
-			return answer_plan(c, ret, plan);
-		if (!check_digest(c, ret, plan, e))
-			return false;
+	if (c->opt.dry_run)
+		return true;
+	if (json_at(plan, "at_stake")) {
+		confirmed = json_own(c->arena, json_copy((json_t *)(uintptr_t)input));
+		json_object_set(confirmed, "confirmed", json_at(plan, "at_stake"));
+		s.input = confirmed;
 	}
 	id_make(c->rng, c->clock->wall_ms(c->clock), "op_", id, sizeof(id));
 	s.id = id;

@@ -267,7 +267,7 @@ static void put_verdict(json_t *o, const struct settlement *s)
 			     v->waiting_for ? v->waiting_for : "the next look");
 	if (v->kind == VERDICT_ADVANCE)
 		put_step(o, "next", s->next);
-	if (v->kind == VERDICT_DONE)
+	if (v->kind == VERDICT_DONE || v->kind == VERDICT_FAIL)
 		put_tree(o, "result", v->result);
 	if (v->kind == VERDICT_HOLD)
 		put_tree(o, "question", v->question);

@@ -69,7 +69,7 @@ struct verdict {
 	const char *step; /* ADVANCE: NULL is the next row */
 	int64_t due_ms;
 	const char *waiting_for; /* WAIT: one sentence that names the thing */
-	json_t *result;          /* DONE */
+	json_t *result;          /* DONE; FAIL: what was reached before, or NULL */
 	json_t *question; /* HOLD: {question, evidence, choices:[{id,title,consequence}]}
 			   */
 	struct err error; /* FAIL, RETRY */
@@ -111,6 +111,7 @@ struct step_ctx {
 	json_t *resources; /* list, applied at settle: see step_own() */
 	json_t *catalog;   /* list, applied at settle: see step_catalog() */
 	json_t *events;    /* list, applied at settle: see step_event() */
+	json_t *at_stake;  /* planning: list, see step_stake(); NULL else */
 };
 
 /* What a stage step starts. */
@@ -221,6 +222,13 @@ void step_catalog(struct step_ctx *c, const char *kind, const char *name, json_t
 void step_uncatalog(struct step_ctx *c, const char *kind, const char *name);
 /* A line of the operation's timeline. data is stolen; NULL: none. */
 void step_event(struct step_ctx *c, const char *what, json_t *data);
+/* What is lost with it, for the plan: whoever confirms, confirms this list. Stolen;
+ * nothing comes of it but in a plan. */
+void step_stake(struct step_ctx *c, json_t *row);
+/* Fails as step_fail() does, with what was reached before as the result. Stolen. */
+struct err *step_fail_with(struct step_ctx *c, json_t *result, enum errc code,
+			   const char *fmt, ...)
+	__attribute__((format(printf, 4, 5), returns_nonnull));
 /* A line of it that plans show among their warnings. */
 void step_warn(struct step_ctx *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

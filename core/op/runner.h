@@ -54,7 +54,8 @@ bool runner_tick(struct runner *r, struct arena *a, bool *ret_worked, struct err
  * The same walk without sending: real reads, mutations listed. The plan:
  * {"kind","target","steps":[{"step","phase","title","action":"call|none|wait|
  * stage","what","call","request","class"}],"resources":[…],"checks":[{"what","data"}],"warnings":[…],
- * "plan_digest"}. Fails when a step would fail with what is known now.
+ * "plan_digest","at_stake":[…],"confirm"}; the last two when something is lost:
+ * see step_stake(). Fails when a step would fail with what is known now.
  */
 bool runner_plan(struct runner *r, struct arena *a, const struct kind *k,
 		 const char *target, const json_t *input, json_t **ret_plan,

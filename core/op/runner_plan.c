@@ -15,6 +15,7 @@ struct planner {
 	json_t *steps;
 	json_t *resources;
 	json_t *warnings;
+	json_t *at_stake; /* what a person must confirm to be lost */
 	json_t *digested; /* [{call, request}], in order */
 	int n_calls;      /* mutations planned so far: objects that do not exist yet */
 	int n_steps;
@@ -308,6 +309,18 @@ static json_t *sort_notes(struct planner *p, json_t *events)
 	return checks;
 }
 
+/* The list, and the word that confirms it: a function of what it says. */
+static void put_stake(struct planner *p, json_t *plan)
+{
+	enum { WORD = 16 };
+	const char *digest = json_digest(p->a, p->at_stake);
+
+	if (json_array_size(p->at_stake) == 0)
+		return;
+	json_put(plan, "at_stake", json_incref(p->at_stake));
+	json_put(plan, "confirm", json_stringn(digest, WORD));
+}
+
 bool runner_plan(struct runner *r, struct arena *a, const struct kind *k,
 		 const char *target, const json_t *input, json_t **ret_plan,
 		 struct err *e)
@@ -318,6 +331,7 @@ bool runner_plan(struct runner *r, struct arena *a, const struct kind *k,
 		.steps = json_new_list(a),
 		.resources = json_new_list(a),
 		.warnings = json_new_list(a),
+		.at_stake = json_new_list(a),
 		.digested = json_new_list(a),
 		.deadline_ms = r->clock->mono_ms(r->clock) + PLAN_MS,
 		.e = e,
@@ -341,15 +355,19 @@ bool runner_plan(struct runner *r, struct arena *a, const struct kind *k,
 				.resources = p.resources,
 				.catalog = json_new_list(a),
 				.events = json_new_list(a),
+				.at_stake = p.at_stake,
 			},
 	};
 
 	if (!plan_level(&p, &l))
 		return false;
+	if (json_array_size(p.at_stake))
+		json_push(p.digested, json_incref(p.at_stake));
 	*ret_plan =
 		json_packf(a, "{s:s, s:s, s:O, s:O, s:O, s:O, s:s}", "kind", k->name,
 			   "target", target, "steps", p.steps, "resources", p.resources,
 			   "checks", sort_notes(&p, l.ctx.events), "warnings", p.warnings,
 			   "plan_digest", json_digest(a, p.digested));
+	put_stake(&p, *ret_plan);
 	return true;
 }

@@ -63,6 +63,21 @@ struct err *step_fail(struct step_ctx *c, enum errc code, const char *fmt, ...)
 	return &c->verdict.error;
 }
 
+struct err *step_fail_with(struct step_ctx *c, json_t *result, enum errc code,
+			   const char *fmt, ...)
+{
+	va_list ap;
+	const char *text;
+	struct err *e;
+
+	va_start(ap, fmt);
+	text = arena_vprintf(c->arena, fmt, ap);
+	va_end(ap);
+	e = step_fail(c, code, "%s", text);
+	c->verdict.result = json_own(c->arena, result);
+	return e;
+}
+
 static const char *via_source(const struct step_ctx *c, const struct answer *a)
 {
 	(void)c;
@@ -195,6 +210,14 @@ void step_event(struct step_ctx *c, const char *what, json_t *data)
 	put_or_null(row, "what", what);
 	json_object_set_new(row, "data", data ? data : json_object());
 	json_push(c->events, row);
+}
+
+void step_stake(struct step_ctx *c, json_t *row)
+{
+	if (c->at_stake)
+		json_push(c->at_stake, row);
+	else
+		json_decref(row);
 }
 
 void step_warn(struct step_ctx *c, const char *fmt, ...)

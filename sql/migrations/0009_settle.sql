@@ -188,6 +188,7 @@ begin
 		return op_end(o, 'succeeded', p_now);
 	when 'fail', 'cancelled' then
 		o.error := j_some(s->'error') || v_where;
+		o.result := j_some(s->'result'); -- what was reached before
 		o.resume_step := coalesce(s#>>'{resume,step}', o.step);
 		o.resume_phase := coalesce(s#>>'{resume,phase}', o.phase);
 		return op_end(o, case s->>'verdict' when 'fail' then 'failed' else 'cancelled' end,
