@@ -109,7 +109,8 @@ static void serve_metrics(struct visit *v)
 		return;
 	}
 	buf_init(&out, v->req.arena, 1 << 20);
-	metrics_text(v->app->metrics, v->app->db, v->req.arena, &out);
+	metrics_text(v->app->metrics, v->app->db, v->app->cfg->run_dir, v->req.arena,
+		     &out);
 	v->res.type = "text/plain; version=0.0.4; charset=utf-8";
 	v->res.body = buf_str(&out);
 }

@@ -23,6 +23,12 @@ static enum face_outcome park(const struct face_call *f, const struct reply *rep
 	return hand_on(res, "@park");
 }
 
+static enum face_outcome stream(const struct reply *reply, struct http_res *res)
+{
+	http_res_header(res, "X-Live", reply->stream);
+	return hand_on(res, "@download");
+}
+
 /* W3C trace context, version 00; anything else is left alone. */
 static const char *traceparent(const struct http_req *req)
 {
@@ -113,6 +119,8 @@ enum face_outcome face_invoke(const struct face_call *f, const json_t *all,
 		sessions_forget(app->sessions);
 	if (reply->park_op && !f->req->parked)
 		return park(f, reply, res);
+	if (reply->stream)
+		return stream(reply, res);
 	if (app->seen)
 		app->seen(app->seen_ctx, f->cap, reply);
 	return FACE_ANSWERED;

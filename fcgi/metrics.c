@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "core/base/counters.h"
 #include "gen/queries.h"
 
 /* Upper ends of the buckets, in microseconds and as Prometheus writes them. */
@@ -99,8 +100,8 @@ static void journal(const struct db_rows *rows, struct buf *out)
 	}
 }
 
-void metrics_text(const struct metrics *m, struct db *db, struct arena *a,
-		  struct buf *out)
+void metrics_text(const struct metrics *m, struct db *db, const char *run_dir,
+		  struct arena *a, struct buf *out)
 {
 	struct db_rows rows;
 	struct err e = {0};
@@ -113,6 +114,7 @@ void metrics_text(const struct metrics *m, struct db *db, struct arena *a,
 	counter(out, "worker_starts_total", "Workers started.", &m->worker_starts);
 	counter(out, "worker_deaths_total", "Workers that died unasked.",
 		&m->worker_deaths);
+	counters_text(run_dir, "live", out);
 	up = db_query(db, a, &Q_metrics, NULL, 0, &rows, &e);
 	buf_printf(out,
 		   "# TYPE instantstart_database_up gauge\ninstantstart_database_up %d\n",

@@ -29,8 +29,9 @@ struct metrics {
 /* Shared, zeroed. NULL when there is no memory. */
 struct metrics *metrics_new(void);
 void metrics_request(struct metrics *m, enum metrics_face face, int status, int64_t us);
-/* The counters, and gauges of the journal when it answers. */
-void metrics_text(const struct metrics *m, struct db *db, struct arena *a,
-		  struct buf *out);
+/* The counters, those of instantstart-live, and gauges of the journal when it
+ * answers. */
+void metrics_text(const struct metrics *m, struct db *db, const char *run_dir,
+		  struct arena *a, struct buf *out);
 
 #endif

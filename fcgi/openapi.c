@@ -102,7 +102,13 @@ static json_t *responses(const struct capability *cap, struct arena *a)
 			      ? REF("Operation")
 			      : json_incref(capability_output_schema(cap, a));
 
-	if (accepted) {
+	if (cap->flags & CAP_TEXT) {
+		json_object_set_new(all, "200",
+				    json_pack("{s:s,s:{s:{s:{s:s}}}}", "description",
+					      "The text.", "content", "text/plain",
+					      "schema", "type", "string"));
+		json_decref(own);
+	} else if (accepted) {
 		json_object_set_new(all, "202",
 				    response("Accepted: the operation.", own));
 		json_object_set_new(all, "200",

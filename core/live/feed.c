@@ -237,6 +237,8 @@ static void skip(struct reader *r)
 	const int64_t to = ring_next(ring) - ring->count / 4;
 
 	lose(r, "slow", to - r->next);
+	r->slow_times++;
+	r->slow_missed += to - r->next;
 	r->next = to;
 	seek_mark(r);
 }

@@ -69,8 +69,9 @@ struct reader {
 	int64_t next;
 	uint64_t mark;
 	bool greeted, lost;
-	int64_t missed;       /* with lost; < 0: not known */
-	const char *lost_why; /* with lost */
+	int64_t missed;                  /* with lost; < 0: not known */
+	const char *lost_why;            /* with lost */
+	int64_t slow_times, slow_missed; /* overtaken; for whoever counts */
 };
 
 /* A message, made for one reader and kept for others at the same place. */

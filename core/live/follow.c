@@ -141,7 +141,7 @@ static void open_log(struct follow *f)
 	f->log = follow_send(f, &r, kube_lines_feed, &f->lines, &events, &e);
 	arena_free(&a);
 	if (!f->log && e.code == ERR_NONE)
-		follow_retry_in(f, FOLLOW_SOON_MS);
+		follow_retry_in(f, ASK_SOON_MS);
 	else if (!f->log)
 		follow_trouble(f, e.detail);
 }
@@ -220,7 +220,7 @@ static void open_watch(void *ctx)
 	f->watch = follow_send(f, &r, kube_watch_feed, &f->changes, &events, &e);
 	arena_free(&a);
 	if (!f->watch && e.code == ERR_NONE)
-		loop_after(f->up->loop, &f->rewatch, FOLLOW_SOON_MS);
+		loop_after(f->up->loop, &f->rewatch, ASK_SOON_MS);
 	if (f->watch || e.code == ERR_NONE)
 		return;
 	follow_tell(f, "reconnecting", e.detail);

@@ -15,26 +15,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/base/rng.h"
-#include "core/db/db.h"
-#include "core/kube/kube.h"
 #include "core/kube/lines.h"
 #include "core/kube/watch.h"
+#include "core/live/ask.h"
 #include "core/live/feed.h"
-#include "core/live/keyring.h"
-#include "core/live/loop.h"
 #include "core/live/pod.h"
-#include "core/net/multi.h"
-
-/* What all of them use. */
-struct upstreams {
-	struct loop *loop;
-	struct net_multi *net;
-	struct keyring *keys;
-	struct clock *clock;
-	struct db *db; /* where the cluster's address and authority are kept */
-	struct rng *rng;
-};
 
 /* Which log; the texts live as long as the follow. */
 struct follow_of {

@@ -3,10 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/base/base64.h"
-#include "core/json/tree.h"
 #include "core/live/follow_call.h"
-#include "gen/queries.h"
 
 enum { BACKOFF_FIRST_MS = 500, BACKOFF_LAST_MS = 30000 };
 
@@ -98,66 +95,22 @@ void follow_retry_in(struct follow *f, int64_t ms)
 
 void follow_trouble(struct follow *f, const char *why)
 {
+	counters_add(f->up->counters, LIVE_LOSSES_TOTAL, 1);
 	follow_tell(f, "reconnecting", why);
 	follow_retry_in(f, follow_backoff_ms(f, ++f->failures));
-}
-
-/* Where the cluster is: what the faces have learnt of it last. */
-static bool find_target(struct follow *f, struct arena *a, struct kube_target *ret,
-			struct err *e)
-{
-	struct db_rows rows;
-	const json_t *cluster;
-	const char *ca;
-
-	if (!DB(f->up->db, a, &Q_cache_get, &rows, e, f->of.target))
-		return false;
-	if (rows.n == 0)
-		return err_set(e, ERR_NOT_FOUND, "the cluster's address is not known");
-	cluster =
-		json_at(json_parse(a, str_of(db_text(&rows, 0, "value")), e), "cluster");
-	ca = json_str_at(cluster, "certificateAuthority.data");
-	*ret = (struct kube_target){.endpoint = json_str_at(cluster, "endpoint"),
-				    .ca_pem =
-					    ca && *ca ? base64_decode(a, ca, NULL) : NULL,
-				    .cluster_name = json_str_or(cluster, "name", "")};
-	return ret->endpoint ||
-	       err_set(e, ERR_NOT_FOUND, "the cluster has no address yet");
 }
 
 struct net_stream *follow_send(struct follow *f, const struct kube_request *r,
 			       bool (*on_data)(void *, const char *, size_t), void *ctx,
 			       const struct net_events *events, struct err *e)
 {
-	struct kube_target target;
-	struct http_request req;
-	struct secret token;
-	struct arena a;
-	struct net_stream *s = NULL;
+	const struct ask q = {
+		.target = f->of.target, .request = r, .on_data = on_data, .ctx = ctx};
 
-	err_clear(e);
-	arena_init(&a, 0);
-	if (find_target(f, &a, &target, e) &&
-	    keyring_get(f->up->keys, target.cluster_name, &a, &token, e) ==
-		    KEYRING_READY &&
-	    kube_build(&target, r, token, &a, &req, e)) {
-		req.on_data = on_data;
-		req.on_data_ctx = ctx;
-		s = net_stream_open(f->up->net, &req, events, e);
-	}
-	arena_free(&a);
-	return s;
+	return ask_send(f->up, &q, events, e);
 }
 
-/* A token that is not taken any more: the next request makes another. */
 void follow_drop_token(struct follow *f)
 {
-	struct kube_target target;
-	struct arena a;
-	struct err e;
-
-	arena_init(&a, 0);
-	if (find_target(f, &a, &target, &e))
-		keyring_drop(f->up->keys, target.cluster_name);
-	arena_free(&a);
+	ask_drop_token(f->up, f->of.target);
 }

@@ -6,8 +6,6 @@
 
 #include "core/live/follow.h"
 
-enum { FOLLOW_SOON_MS = 15 };
-
 /* A state frame, unless readers know it already. */
 void follow_tell(struct follow *f, const char *state, const char *why);
 /* "restarted" or "replaced", with what is new. */
@@ -23,7 +21,7 @@ int64_t follow_backoff_ms(struct follow *f, int failures);
 void follow_retry_in(struct follow *f, int64_t ms);
 /* The log cannot be had now: readers are told, and it is tried again. */
 void follow_trouble(struct follow *f, const char *why);
-/* NULL with e's code ERR_NONE: not yet, ask again in FOLLOW_SOON_MS. */
+/* NULL with e's code ERR_NONE: not yet, ask again in ASK_SOON_MS. */
 struct net_stream *follow_send(struct follow *f, const struct kube_request *r,
 			       bool (*on_data)(void *, const char *, size_t), void *ctx,
 			       const struct net_events *events, struct err *e);

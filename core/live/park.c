@@ -7,7 +7,7 @@
 #include "core/base/buf.h"
 #include "gen/queries.h"
 
-enum { OP_MAX = 48, LIST_MAX = PARK_MAX * OP_MAX };
+enum { OP_MAX = 48, CONNECTION_BYTES = 8192, LIST_MAX = PARK_MAX * OP_MAX };
 
 struct waiter {
 	struct MHD_Connection *conn; /* NULL: the slot is free */
@@ -23,12 +23,15 @@ struct park {
 	struct MHD_Response *refused;
 	struct db *db;
 	struct clock *clock;
+	struct counters *counters;
+	struct downloads *downloads;
 	struct arena scratch;
 	struct loop *loop;
 	struct loop_watch http_ready;
 	struct loop_timer tick; /* the nearest of all that is to come */
 	int64_t recheck_at_ms;
 	int n; /* slots in use are all below this */
+	uint64_t held;
 	struct waiter w[PARK_MAX];
 };
 
@@ -120,18 +123,11 @@ static struct waiter *free_slot(struct park *p)
 	return NULL;
 }
 
-static enum MHD_Result handle(void *ctx, struct MHD_Connection *conn, const char *url,
-			      const char *method, const char *version, const char *data,
-			      size_t *data_size, void **state)
+static enum MHD_Result begin(struct park *p, struct MHD_Connection *conn, void **state)
 {
-	struct park *p = ctx;
-	struct waiter *w = *state;
+	struct waiter *w = free_slot(p);
 	int64_t seconds;
 
-	(void)url, (void)method, (void)version, (void)data, (void)data_size;
-	if (w)
-		return MHD_queue_response(conn, MHD_HTTP_OK, p->go_back);
-	w = free_slot(p);
 	if (!w ||
 	    !park_parse(MHD_lookup_connection_value(conn, MHD_HEADER_KIND, "X-Park"),
 			w->op, sizeof(w->op), &w->version, &seconds))
@@ -142,6 +138,7 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *conn, const char
 	w->until_ms = now(p) + seconds * 1000;
 	w->suspended = true;
 	*state = w;
+	counters_set(p->counters, LIVE_PARKED, ++p->held);
 	MHD_suspend_connection(conn);
 	/* Listening began long ago; now look whether it has changed already. */
 	look(p, w->op);
@@ -149,14 +146,43 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *conn, const char
 	return MHD_YES;
 }
 
+/* Anything else that a connection has is a download. */
+static struct waiter *waiter_of(struct park *p, void *state)
+{
+	struct waiter *w = state;
+
+	return w >= p->w && w < p->w + PARK_MAX ? w : NULL;
+}
+
+static enum MHD_Result handle(void *ctx, struct MHD_Connection *conn, const char *url,
+			      const char *method, const char *version, const char *data,
+			      size_t *data_size, void **state)
+{
+	struct park *p = ctx;
+
+	(void)url, (void)method, (void)version, (void)data, (void)data_size;
+	if (waiter_of(p, *state))
+		return MHD_queue_response(conn, MHD_HTTP_OK, p->go_back);
+	if (*state)
+		return download_answer(*state);
+	if (MHD_lookup_connection_value(conn, MHD_HEADER_KIND, "X-Live"))
+		return download_begin(p->downloads, conn, state);
+	return begin(p, conn, state);
+}
+
 static void completed(void *ctx, struct MHD_Connection *conn, void **state,
 		      enum MHD_RequestTerminationCode why)
 {
-	struct waiter *w = *state;
+	struct park *p = ctx;
+	struct waiter *w = waiter_of(p, *state);
 
-	(void)ctx, (void)conn, (void)why;
-	if (w)
+	(void)conn, (void)why;
+	if (w) {
 		*w = (struct waiter){0};
+		counters_set(p->counters, LIVE_PARKED, --p->held);
+	} else if (*state) {
+		download_end(*state);
+	}
 	*state = NULL;
 }
 
@@ -238,23 +264,27 @@ void park_send_back(struct park *p)
 		MHD_run(p->http);
 }
 
-struct park *park_open(struct arena *a, struct loop *loop, int listen_fd, struct db *db,
-		       struct clock *clock, struct err *e)
+struct park *park_open(struct arena *a, struct loop *loop, int listen_fd,
+		       const struct upstreams *up, struct downloads *downloads,
+		       struct err *e)
 {
 	struct park *p = arena_new(a, struct park);
 	const union MHD_DaemonInfo *info;
 
-	p->db = db;
-	p->clock = clock;
+	p->db = up->db;
+	p->clock = up->clock;
+	p->counters = up->counters;
+	p->downloads = downloads;
 	p->loop = loop;
 	arena_init(&p->scratch, 0);
 	p->go_back = response("@final");
 	p->refused = response(NULL);
-	p->http = MHD_start_daemon(
-		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle, p,
-		MHD_OPTION_LISTEN_SOCKET, listen_fd, MHD_OPTION_CONNECTION_LIMIT,
-		(unsigned)PARK_MAX + 64, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)4096,
-		MHD_OPTION_NOTIFY_COMPLETED, completed, NULL, MHD_OPTION_END);
+	p->http = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL,
+				   NULL, handle, p, MHD_OPTION_LISTEN_SOCKET, listen_fd,
+				   MHD_OPTION_CONNECTION_LIMIT, (unsigned)PARK_MAX + 64,
+				   MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+				   (size_t)CONNECTION_BYTES, MHD_OPTION_NOTIFY_COMPLETED,
+				   completed, NULL, MHD_OPTION_END);
 	if (!p->http || !p->go_back || !p->refused) {
 		err_set(e, ERR_INTERNAL, "The HTTP daemon does not start");
 		return NULL;

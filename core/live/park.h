@@ -17,9 +17,9 @@
 #include <stdint.h>
 
 #include "core/base/arena.h"
-#include "core/base/clock.h"
 #include "core/base/err.h"
-#include "core/db/db.h"
+#include "core/live/ask.h"
+#include "core/live/download.h"
 #include "core/live/loop.h"
 
 enum {
@@ -30,10 +30,11 @@ enum {
 
 struct park;
 
-/* Serves HTTP on listen_fd. The arena is the process's; db listens already. */
-struct park *park_open(struct arena *a, struct loop *loop, int listen_fd, struct db *db,
-		       struct clock *clock, struct err *e)
-	__attribute__((warn_unused_result));
+/* Serves HTTP on listen_fd, downloads as well. The arena is the process's; db listens
+ * already. */
+struct park *park_open(struct arena *a, struct loop *loop, int listen_fd,
+		       const struct upstreams *up, struct downloads *downloads,
+		       struct err *e) __attribute__((warn_unused_result));
 /* That operation has changed, perhaps. */
 void park_note(struct park *p, const char *op);
 /* Notifications may have been missed. */

@@ -1,5 +1,7 @@
 #include "core/live/serve.h"
 
+#include "core/live/counters.h"
+#include "core/live/download.h"
 #include "core/live/keyring.h"
 #include "core/live/notes.h"
 #include "core/live/park.h"
@@ -16,6 +18,7 @@ struct server {
 	struct keyring *keys;
 	struct upstreams up;
 	struct viewers viewers;
+	struct downloads *downloads;
 	struct park *park;
 	struct socket_server *socket;
 };
@@ -52,6 +55,12 @@ static void on_idle(void *ctx)
 	loop_after(s->loop, &s->idle, IDLE_MS);
 }
 
+static const struct counter_def counter_defs[LIVE_COUNTERS_N] = {
+#define X(id, name, help) [LIVE_##id] = {name, help},
+	LIVE_COUNTERS(X)
+#undef X
+};
+
 static bool prepare(struct server *s, struct arena *a, const struct config *cfg,
 		    const struct log *log, int stop_fd, struct err *e)
 {
@@ -63,14 +72,18 @@ static bool prepare(struct server *s, struct arena *a, const struct config *cfg,
 	s->keys = keyring_fork(a, cfg, log, clock, e);
 	s->loop = s->keys ? loop_new(a, clock, e) : NULL;
 	s->net = s->loop ? net_multi_new(a, e) : NULL;
-	if (!s->net || !keyring_join(s->keys, s->loop, on_keys_gone, s, e))
+	s->up.counters = s->net ? counters_open(cfg->run_dir, "live", counter_defs,
+						LIVE_COUNTERS_N, e)
+				: NULL;
+	if (!s->up.counters || !keyring_join(s->keys, s->loop, on_keys_gone, s, e))
 		return false;
 	s->up = (struct upstreams){.loop = s->loop,
 				   .net = s->net,
 				   .keys = s->keys,
 				   .clock = clock,
 				   .db = db,
-				   .rng = rng_system()};
+				   .rng = rng_system(),
+				   .counters = s->up.counters};
 	s->stop = (struct loop_watch){on_stop, s, stop_fd};
 	s->net_ready = (struct loop_watch){on_net, s, net_multi_fd(s->net)};
 	s->idle = (struct loop_timer){.fn = on_idle, .ctx = s};
@@ -86,8 +99,10 @@ static bool open_all(struct server *s, struct arena *a, const struct config *cfg
 	s->viewers.events = events_new(a, s->up.db, clock_system(), rng_system());
 	s->viewers.db = s->up.db;
 	s->viewers.loop = s->loop;
+	s->viewers.counters = s->up.counters;
 	s->viewers.per_user = cfg->live_per_user;
-	s->park = park_open(a, s->loop, park_fd, s->up.db, clock_system(), e);
+	s->downloads = downloads_new(a, &s->up);
+	s->park = park_open(a, s->loop, park_fd, &s->up, s->downloads, e);
 	if (!s->park)
 		return false;
 	notes_tell(notes, s->park, s->viewers.events);
@@ -106,8 +121,11 @@ static void drain(struct server *s)
 	park_send_back(s->park);
 	viewers_drain(&s->viewers);
 	loop_after(s->loop, &s->idle, DRAIN_MS);
-	while (s->viewers.n > 0 && loop_now(s->loop) < until)
+	while ((s->viewers.n > 0 || downloads_count(s->downloads) > 0) &&
+	       loop_now(s->loop) < until)
 		socket_run_once(s->socket);
+	downloads_stop(s->downloads);
+	park_send_back(s->park);
 	streams_stop(s->viewers.streams);
 }
 

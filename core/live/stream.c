@@ -67,7 +67,7 @@ static void destroy(struct stream *s)
 		s->all->first = s->next;
 	if (s->next)
 		s->next->prev = s->prev;
-	s->all->n--;
+	counters_set(s->all->up->counters, LIVE_STREAMS, --s->all->n);
 	arena = s->arena;
 	arena_free(&arena);
 }
@@ -144,7 +144,7 @@ static struct stream *begin(struct streams *all, const struct follow_of *of,
 	if (all->first)
 		all->first->prev = s;
 	all->first = s;
-	all->n++;
+	counters_set(up->counters, LIVE_STREAMS, ++all->n);
 	follow_start(&s->follow, &s->arena);
 	return s;
 }

@@ -21,6 +21,8 @@ void viewer_refuse(struct viewer *v, int code, const char *why)
 {
 	if (v->close_code)
 		return;
+	if (code > 4000)
+		counters_add(v->all->counters, LIVE_REFUSED_TOTAL, 1);
 	v->close_code = code;
 	str_copy(v->close_why, sizeof(v->close_why), why);
 	v->all->wake(v);
@@ -36,7 +38,8 @@ static void add(struct viewers *all, struct viewer *v)
 	if (all->first)
 		all->first->prev = v;
 	all->first = v;
-	all->n++;
+	counters_set(all->counters, LIVE_VIEWERS, ++all->n);
+	counters_add(all->counters, LIVE_VIEWERS_TOTAL, 1);
 }
 
 static int64_t of_user(const struct viewers *all, const char *user)
@@ -70,7 +73,7 @@ void viewer_close(struct viewer *v)
 		all->first = v->next;
 	if (v->next)
 		v->next->prev = v->prev;
-	all->n--;
+	counters_set(all->counters, LIVE_VIEWERS, --all->n);
 	v->linked = false;
 }
 
@@ -140,6 +143,15 @@ void viewer_open(struct viewers *all, struct viewer *v, const char *grant)
 /* --- messages --------------------------------------------------------------------------
  */
 
+static void count_slow(struct viewer *v)
+{
+	struct reader *r = &v->reader;
+
+	counters_add(v->all->counters, LIVE_SLOW_TOTAL, (uint64_t)r->slow_times);
+	counters_add(v->all->counters, LIVE_MISSED_TOTAL, (uint64_t)r->slow_missed);
+	r->slow_times = r->slow_missed = 0;
+}
+
 enum feed_next viewer_take(struct viewer *v)
 {
 	enum feed_next next;
@@ -147,6 +159,10 @@ enum feed_next viewer_take(struct viewer *v)
 	if (v->close_code)
 		return FEED_CLOSE;
 	next = reader_take(&v->reader, &v->all->frame);
+	if (v->reader.slow_times)
+		count_slow(v);
+	if (next == FEED_FRAME)
+		counters_add(v->all->counters, LIVE_FRAMES_TOTAL, 1);
 	if (next == FEED_CLOSE) {
 		v->close_code = v->reader.feed->close_code;
 		str_copy(v->close_why, sizeof(v->close_why), v->reader.feed->close_why);

@@ -16,6 +16,7 @@
 
 #include <stdbool.h>
 
+#include "core/live/counters.h"
 #include "core/live/events.h"
 #include "core/live/stream.h"
 
@@ -35,6 +36,7 @@ struct viewers {
 	struct events *events;
 	struct db *db;
 	struct loop *loop;
+	struct counters *counters;
 	int64_t per_user;
 	/* Lets the connection be written to. */
 	void (*wake)(struct viewer *v);
@@ -57,7 +59,7 @@ struct viewer {
 	char close_why[FEED_WHY_MAX];
 };
 
-/* streams, events, db, loop, per_user and wake are set. */
+/* streams, events, db, loop, counters, per_user and wake are set. */
 void viewers_start(struct viewers *all);
 /* Everybody is sent away: 1001. */
 void viewers_drain(struct viewers *all);

@@ -30,7 +30,7 @@ struct net_stream {
 	struct net_events events;
 	struct buf refusal;
 	bool added; /* to libcurl, which takes none while it calls back */
-	bool begun, stopped, closed;
+	bool begun, stopped, closed, paused;
 };
 
 /* --- libcurl's side ------------------------------------------------------------ */
@@ -106,6 +106,9 @@ static size_t on_body(char *p, size_t one, size_t n, void *ctx)
 		buf_add(&s->refusal, p, n);
 		return n;
 	}
+	/* libcurl keeps this piece and brings it again. */
+	if (s->paused)
+		return CURL_WRITEFUNC_PAUSE;
 	s->stopped = !s->req.on_data(s->req.on_data_ctx, p, n);
 	return s->stopped ? 0 : n;
 }
@@ -214,6 +217,41 @@ void net_stream_close(struct net_stream *s)
 		release(s);
 }
 
+/* What callbacks have opened and closed. */
+static void sweep(struct net_multi *m)
+{
+	struct net_stream *next;
+
+	for (struct net_stream *s = m->first; s; s = next) {
+		next = s->next;
+		if (s->closed)
+			release(s);
+		else if (!s->added)
+			add(s);
+	}
+}
+
+void net_stream_pause(struct net_stream *s)
+{
+	s->paused = true;
+}
+
+void net_stream_resume(struct net_stream *s)
+{
+	struct net_multi *m = s->m;
+	const bool inside = m->running;
+
+	if (!s->paused)
+		return;
+	s->paused = false;
+	/* It hands over what it has kept at once: nothing is swept under it. */
+	m->running = true;
+	curl_easy_pause(s->easy, CURLPAUSE_CONT);
+	m->running = inside;
+	if (!inside)
+		sweep(m);
+}
+
 /* --- the loop's side ---------------------------------------------------------------- */
 
 static void finish(struct net_stream *s, CURLcode code)
@@ -230,20 +268,6 @@ static void finish(struct net_stream *s, CURLcode code)
 	if (!s->closed)
 		s->events.done(s->events.ctx, &ans, answered ? NULL : &e);
 	s->closed = true;
-}
-
-/* What callbacks have opened and closed. */
-static void sweep(struct net_multi *m)
-{
-	struct net_stream *next;
-
-	for (struct net_stream *s = m->first; s; s = next) {
-		next = s->next;
-		if (s->closed)
-			release(s);
-		else if (!s->added)
-			add(s);
-	}
 }
 
 static void act(struct net_multi *m, const struct epoll_event *ev)

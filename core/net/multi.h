@@ -42,5 +42,12 @@ struct net_stream *net_stream_open(struct net_multi *m, const struct http_reques
 	__attribute__((warn_unused_result));
 /* No callback comes any more. */
 void net_stream_close(struct net_stream *s);
+/*
+ * Back-pressure: from inside of on_data, no more of it until net_stream_resume();
+ * the server's side of the connection fills and waits. Resuming may call on_data
+ * before it returns.
+ */
+void net_stream_pause(struct net_stream *s);
+void net_stream_resume(struct net_stream *s);
 
 #endif

@@ -1,11 +1,12 @@
 // The live channel: logs of a pod through everything that happens to pods, clusters,
 // viewers and the programs between them; events of operations and of the catalog.
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
 import http from 'node:http';
 import net from 'node:net';
 import {randomBytes} from 'node:crypto';
 import {after, before, test} from 'node:test';
-import {childrenOf, killWorker, psql, restart, signIn, sleep, waitFor} from '../stack/stack.mjs';
+import {childrenOf, killWorker, psql, restart, signIn, sleep, startService, stop, waitFor} from '../stack/stack.mjs';
 import {Cluster} from './podlogs.mjs';
 import {Viewer} from './viewer.mjs';
 import {bare, call, change, end, operation, start, tool} from './faces.mjs';
@@ -260,11 +261,11 @@ test('a viewer that does not read harms nobody and learns how much it has missed
 	assert.deepEqual(quick.gaps, []);
 	quick.check();
 	assert.equal(quick.lines.length, written + 1);
+	const missed = await metric('live_missed_total');
 	let received = '';
 
 	slow.on('data', d => received = (received + d.toString('latin1')).slice(-200000) );
 	const gap = [];
-
 	slow.on('data', d => {
 		const found = /"t":"gap","seq":(\d+),"missed":(\d+),"why":"slow"/.exec(d.toString('latin1'));
 
@@ -273,7 +274,8 @@ test('a viewer that does not read harms nobody and learns how much it has missed
 	});
 	slow.resume();
 	await waitFor('the end at the slow one', () => received.includes('"end"'));
-	assert(gap.length >= 1 && gap.every(([, missed]) => missed > 0), JSON.stringify(gap));
+	assert(gap.length >= 1 && gap.every(([, n]) => n > 0), JSON.stringify(gap));
+	assert.equal(await metric('live_missed_total') - missed, gap.reduce((n, [, more]) => n + more, 0));
 	slow.destroy();
 	await close();
 });
@@ -550,4 +552,112 @@ test('list_pods and get_pod_logs: filters, bounds, the end of the log, both face
 	assert.equal(byTool.structuredContent.previous, true);
 	assert(byTool.structuredContent.text.length <= 4096);
 	assert.equal((await tool(s, 'list_pods', {cluster: 'lab'}, {role: 'viewer'})).structuredContent.items.length > 0, true);
+});
+
+/** A number of /metrics. */
+const metric = async name => Number(new RegExp(`^instantstart_${name} (\\d+)$`, 'm').exec(await (await fetch(`${s.url}/metrics`)).text())?.[1]);
+const memoryKb = pid => Number(/VmRSS:\s+(\d+)/.exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8'))[1]);
+
+test('a log is downloaded whole, however long, in little memory; what breaks off is not the whole', async () => {
+	const p = k.pod('big-0', {ns: 'train'});
+	const at = (pod, query = '') => `${s.url}/api/v1/clusters/lab/pods/${pod}/logs:download?namespace=train&${query}`;
+	const get = (pod, query, more) => fetch(at(pod, query), {headers: {authorization: `Bearer ${s.tokens.viewer}`}, ...more});
+	const [live] = childrenOf(s.services.live.pid);
+	const before = memoryKb(live), begun = await metric('live_downloads_total');
+
+	/* 40 MB: no list of fixed length, no buffer of ours holds that. */
+	for (let i = 0; i < 10; i++)
+		k.write(p, ...Array.from({length: 4000}, (_, j) => `${i * 4000 + j} ${'x'.repeat(1000)}`));
+	const whole = await get('big-0');
+	const text = await whole.text();
+
+	assert.equal(whole.status, 200);
+	assert.equal(whole.headers.get('content-disposition'), 'attachment; filename="big-0-main.log"');
+	assert.match(whole.headers.get('content-type'), /^text\/plain/);
+	assert.equal(whole.headers.get('x-live'), null);
+	assert.equal(text, p.lines.map(l => `${l.text}\n`).join(''));
+	const timed = await (await get('big-0', `timestamps=true&since=${encodeURIComponent(p.lines.at(-1).time)}`)).text();
+
+	assert.equal(timed.trimEnd().split('\n').at(-1), `${p.lines.at(-1).time} ${p.lines.at(-1).text}`);
+	assert(timed.length < text.length);
+	/* Nobody reads: the cluster waits, and nothing piles up here. */
+	const stop = new AbortController();
+	const stalled = await get('big-0', '', {signal: stop.signal});
+
+	assert.equal(await metric('live_downloads'), 1);
+	const sent = await waitFor('the cluster to be held up', async () => {
+		const was = k.sent;
+
+		await sleep(300);
+		return was > 0 && was === k.sent ? was : null;
+	});
+
+	assert(sent < 16e6, `${sent} bytes were taken for a reader that takes none`);
+	stop.abort();
+	await stalled.body?.cancel().catch(() => {});
+	await waitFor('the download to be given up', async () => await metric('live_downloads') === 0);
+	assert(memoryKb(live) - before < 6000, `${before} kB, then ${memoryKb(live)} kB`);
+	assert.equal(await metric('live_downloads_total') - begun, 3);
+	assert(await metric('live_downloaded_bytes_total') > 40e6);
+	/* Half of it is not handed over as if it were all. */
+	const lost = k.pod('lost-0', {ns: 'train', breaks: 3e6});
+
+	k.write(lost, ...Array.from({length: 6000}, () => 'y'.repeat(1000)));
+	await assert.rejects(get('lost-0').then(r => r.text()));
+	k.restart(p, 1);
+	k.write(p, 'second life');
+	assert.equal(await (await get('big-0')).text(), 'second life\n');
+	assert.equal((await (await get('big-0', 'previous=true')).text()).length, text.length);
+	const problems = async (pod, query) => {
+		const r = await get(pod, query);
+
+		return [r.status, (await r.json()).code];
+	};
+
+	k.pod('new-0', {ns: 'train', state: {waiting: {reason: 'ContainerCreating'}}, phase: 'Pending'});
+	assert.deepEqual(await problems('none-0'), [404, 'not-found']);
+	assert.deepEqual(await problems('big-0', 'container=other'), [404, 'not-found']);
+	assert.deepEqual(await problems('new-0'), [502, 'cloud-refused']);
+	assert.deepEqual(await problems('big-0', 'previuos=true'), [400, 'invalid-input']);
+	k.refuse = {status: 500, message: 'the kubelet is away'};
+	assert.deepEqual(await problems('big-0'), [502, 'cloud-unavailable']);
+	k.refuse = null;
+	/* More than four at once of one user. */
+	const p2 = k.pod('big-1', {ns: 'train'});
+
+	k.write(p2, ...Array.from({length: 20000}, () => 'z'.repeat(1000)));
+	const held = await Promise.all(Array.from({length: 4}, () => get('big-1')));
+
+	assert.deepEqual(held.map(r => r.status), [200, 200, 200, 200]);
+	assert.deepEqual(await problems('big-1'), [429, 'rate-limited']);
+	const other = await fetch(at('big-1'), {headers: {authorization: `Bearer ${s.tokens.operator}`}});
+
+	assert.equal((await other.text()).length, 20000 * 1001);
+	await Promise.all(held.map(r => r.body.cancel()));
+	await waitFor('all to be given up', async () => await metric('live_downloads') === 0);
+});
+
+test('metrics of the live channel: who watches, what was sent, what slow viewers missed', async () => {
+	k.pod('count-0');
+	const v = logs({pod: 'count-0'});
+
+	await waitFor('the greeting', () => v.hellos.length);
+	const [lines, frames] = await Promise.all(['live_lines_total', 'live_frames_total'].map(metric));
+
+	k.write(k.pods.get('default/count-0'), 'one', 'two');
+	await v.has('two');
+	assert.equal(await metric('live_up'), 1);
+	assert.equal(await metric('live_viewers'), 1);
+	assert(await metric('live_streams') >= 1);
+	assert.equal(await metric('live_lines_total') - lines, 2);
+	assert(await metric('live_frames_total') > frames);
+	/* From the tests above. */
+	for (const name of ['live_viewers_total', 'live_refused_total'])
+		assert(await metric(name) > 0, name);
+	await close();
+	assert.equal(await metric('live_viewers'), 0);
+	await stop(s, 'live');
+	assert.equal(await metric('live_up'), 0);
+	startService(s, 'live');
+	await waitFor('live', async () => await metric('live_up') === 1);
 });

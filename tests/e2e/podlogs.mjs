@@ -191,6 +191,24 @@ export class Cluster {
 		res.on('close', () => this.watches.delete(w));
 	}
 
+	/** As fast as it is taken; this.sent says how much that was. */
+	pace(res, body)
+	{
+		let at = 0;
+		const more = () => {
+			while (at < body.length) {
+				const taken = res.write(body.slice(at, at += 65536));
+
+				this.sent = at;
+				if (!taken)
+					return res.once('drain', more);
+			}
+			res.end();
+		};
+
+		more();
+	}
+
 	log(res, p, q)
 	{
 		const previous = q.get('previous') === 'true';
@@ -213,7 +231,13 @@ export class Cluster {
 			lines = lines.slice(-Number(q.get('tailLines')));
 		res.writeHead(200, {'content-type': 'text/plain'});
 		res.flushHeaders();
-		res.write(lines.map(text).join(''));
+		if (p.breaks) /* lost in the middle */
+			return res.write(lines.map(text).join('').slice(0, p.breaks), () => res.destroy());
+		const body = lines.map(text).join('');
+
+		if (body.length > 1e6 && q.get('follow') !== 'true')
+			return this.pace(res, body);
+		res.write(body);
 		if (q.get('follow') !== 'true' || p.state.terminated)
 			return res.end();
 		const f = {res, pod: p, text};
