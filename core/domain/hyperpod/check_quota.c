@@ -2,31 +2,50 @@
  * check_quota.c - whether the account's quota has room (case CC-06).
  *
  * "ml.TYPE for cluster usage" counts the nodes of all HyperPod clusters; what
- * they use is summed up here, since the quota itself does not tell. What cannot
- * be read is a warning: SageMaker judges then.
+ * they use is summed up here, since the quota itself does not tell. The group
+ * that is asked for is left out of the sum: its nodes are what is wanted. What
+ * cannot be read is a warning: SageMaker judges then. Of several types each is
+ * worth what it has left, since any of them may come.
  */
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/hyperpod/preflight.h"
+#include "core/domain/hyperpod/wish.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 
 /* Bounds the reads of a claim; whoever has more clusters is warned. */
 enum { CLUSTERS_MAX = 20 };
 
-static const char *wanted(struct step_ctx *c)
+/* NULL: training plans have no quota but themselves. */
+static const char *wanted(struct step_ctx *c, const char *type)
 {
-	return quota_name(c->arena, step_input(c, "instance_type"),
-			  step_input(c, "capacity_type"));
+	return quota_name(c->arena, type, wish_str(c, "capacity_type"));
 }
 
-static const json_t *quota_of(struct step_ctx *c)
+static const char *first_type(struct step_ctx *c)
 {
-	const json_t *quota =
-		json_find(json_at(saw(c, "quotas"), "Quotas"), "QuotaName", wanted(c));
+	return json_str_or(wish_types(c), "0", "");
+}
+
+static const json_t *quota_of(struct step_ctx *c, const char *type)
+{
+	const json_t *quota = json_find(json_at(saw(c, "quotas"), "Quotas"), "QuotaName",
+					wanted(c, type));
 
 	return quota ? quota
 		     : json_find(json_at(saw(c, "defaults"), "Quotas"), "QuotaName",
-				 wanted(c));
+				 wanted(c, type));
+}
+
+static const char *missing_quota(struct step_ctx *c)
+{
+	size_t i;
+	json_t *type;
+
+	json_array_foreach(wish_types(c), i, type)
+		if (!quota_of(c, json_string_value(type)))
+			return json_string_value(type);
+	return NULL;
 }
 
 static const json_t *clusters(const struct step_ctx *c)
@@ -45,7 +64,7 @@ static bool read_usage(struct step_ctx *c, struct exchange *x)
 	json_array_foreach(clusters(c), i, s) {
 		const char *name = json_str_or(s, "ClusterName", "");
 
-		if (i < CLUSTERS_MAX && !streq(name, hyperpod_name(c)) &&
+		if (i < CLUSTERS_MAX &&
 		    read_aws(c, x, arena_printf(c->arena, "cluster/%s", name),
 			     AWS_SAGEMAKER_DescribeCluster,
 			     json_packf(c->arena, "{s:s}", "ClusterName", name)))
@@ -54,32 +73,39 @@ static bool read_usage(struct step_ctx *c, struct exchange *x)
 	return false;
 }
 
+static bool is_settled(struct step_ctx *c)
+{
+	return !wanted(c, first_type(c)) || wish_more(c) <= 0 ||
+	       json_at(c->data, "quota");
+}
+
 /* Answers without a match keep being read: quotas are found by name alone. */
 bool quota_observe(struct step_ctx *c, struct exchange *x)
 {
 	json_t *in = json_packf(c->arena, "{s:s, s:i}", "ServiceCode", "sagemaker",
 				"MaxResults", 100);
 
-	if (!wanted(c) || json_at(c->data, "quota"))
+	if (is_settled(c))
 		return false;
 	return read_all(c, x, "quotas", AWS_QUOTAS_ListServiceQuotas, in) ||
-	       (saw_ok(c, "quotas") && !quota_of(c) &&
+	       (saw_ok(c, "quotas") && missing_quota(c) &&
 		read_all(c, x, "defaults", AWS_QUOTAS_ListAWSDefaultServiceQuotas, in)) ||
-	       (quota_of(c) && read_usage(c, x));
+	       (quota_of(c, first_type(c)) && read_usage(c, x));
 }
 
-static bool counts(const struct step_ctx *c, const json_t *group)
+static bool counts(const struct step_ctx *c, const json_t *group, const char *type)
 {
 	const bool spot = json_at(group, "CapacityRequirements.Spot") != NULL;
 
-	return streq(json_str_or(group, "InstanceType", ""),
-		     step_input(c, "instance_type")) &&
-	       spot == streq(step_input(c, "capacity_type"), "spot") &&
+	return streq(json_str_or(group, "InstanceType", ""), type) &&
+	       spot == streq(wish_str(c, "capacity_type"), "spot") &&
 	       !json_str_at(group, "TrainingPlanArn");
 }
 
-static int64_t nodes_in(const struct step_ctx *c, const json_t *cluster)
+static int64_t nodes_in(const struct step_ctx *c, const json_t *cluster, bool own,
+			const char *type)
 {
+	const char *group = own ? step_input(c, "group_name") : NULL;
 	int64_t n = 0;
 	size_t i;
 	json_t *g;
@@ -88,14 +114,15 @@ static int64_t nodes_in(const struct step_ctx *c, const json_t *cluster)
 		const int64_t there = json_int_or(g, "CurrentCount", 0);
 		const int64_t asked = json_int_or(g, "TargetCount", 0);
 
-		if (counts(c, g))
+		if (counts(c, g, type) &&
+		    !(group && streq(json_str_at(g, "InstanceGroupName"), group)))
 			n += asked > there ? asked : there;
 	}
 	return n;
 }
 
 /* *ret_unknown: clusters whose nodes could not be counted. */
-static int64_t in_use(const struct step_ctx *c, int64_t *ret_unknown)
+static int64_t in_use(const struct step_ctx *c, const char *type, int64_t *ret_unknown)
 {
 	int64_t n = 0;
 	size_t i;
@@ -106,23 +133,24 @@ static int64_t in_use(const struct step_ctx *c, int64_t *ret_unknown)
 		const char *name = json_str_or(s, "ClusterName", "");
 		const char *key = arena_printf(c->arena, "cluster/%s", name);
 
-		if (streq(name, hyperpod_name(c)) || saw_missing(c, key))
+		if (saw_missing(c, key))
 			continue;
 		if (saw_ok(c, key))
-			n += nodes_in(c, saw(c, key));
+			n += nodes_in(c, saw(c, key), streq(name, hyperpod_name(c)),
+				      type);
 		else
 			++*ret_unknown;
 	}
 	return n;
 }
 
-static void no_room(struct step_ctx *c, const json_t *quota, double limit, int64_t used,
-		    int64_t count)
+static void no_room(struct step_ctx *c, const json_t *quota, double limit, int64_t used)
 {
-	struct err *e =
-		step_fail(c, ERR_QUOTA,
-			  "the quota \"%s\" is %.0f: %lld are in use, %lld are needed",
-			  wanted(c), limit, (long long)used, (long long)count);
+	const int64_t count = wish_count(c);
+	struct err *e = step_fail(
+		c, ERR_QUOTA,
+		"the quota \"%s\" is %.0f: %lld are in use, %lld are needed",
+		wanted(c, first_type(c)), limit, (long long)used, (long long)count);
 	const double left = limit - (double)used;
 
 	err_field(e, "/count", arena_printf(c->arena, "%lld", (long long)count),
@@ -130,28 +158,45 @@ static void no_room(struct step_ctx *c, const json_t *quota, double limit, int64
 	err_fix(e,
 		"Ask for an increase of %s in Service Quotas (service sagemaker, "
 		"region %s), then retry.",
-		json_str_or(quota, "QuotaCode", wanted(c)), c->where->region);
+		json_str_or(quota, "QuotaCode", wanted(c, first_type(c))),
+		c->where->region);
+}
+
+static void save_room(struct step_ctx *c, const json_t *quota, double limit, int64_t used)
+{
+	step_save(c, "quota",
+		  json_pack("{s:s, s:s, s:f, s:I, s:I}", "name", wanted(c, first_type(c)),
+			    "code", json_str_or(quota, "QuotaCode", ""), "limit", limit,
+			    "used", (json_int_t)used, "needed",
+			    (json_int_t)wish_count(c)));
+	step_event(c, "quota", json_deep_copy(json_at(c->data, "quota")));
 }
 
 void quota_plan(struct step_ctx *c, struct exchange *x)
 {
-	const int64_t count = json_int_or(c->input, "count", 1);
-	const json_t *quota = quota_of(c);
-	int64_t used, unknown;
-	double limit;
+	const json_t *quota = quota_of(c, first_type(c));
+	double limit = 0;
+	int64_t used = 0, unknown = 0;
+	size_t i;
+	json_t *type;
 
 	(void)x;
-	if (!wanted(c) || json_at(c->data, "quota"))
+	if (is_settled(c))
 		return;
-	if (!quota) {
-		step_warn(c, "the quota \"%s\" could not be read%s%s", wanted(c),
+	if (missing_quota(c)) {
+		step_warn(c, "the quota \"%s\" could not be read%s%s",
+			  wanted(c, missing_quota(c)),
 			  saw_code(c, "quotas")[0] ? ": " : "", saw_code(c, "quotas"));
 		return;
 	}
-	limit = json_num_or(quota, "Value", 0);
-	used = in_use(c, &unknown);
-	if (limit < (double)(used + count)) {
-		no_room(c, quota, limit, used, count);
+	json_array_foreach(wish_types(c), i, type) {
+		const char *name = json_string_value(type);
+
+		limit += json_num_or(quota_of(c, name), "Value", 0);
+		used += in_use(c, name, &unknown);
+	}
+	if (limit < (double)(used + wish_count(c))) {
+		no_room(c, quota, limit, used);
 		return;
 	}
 	if (!saw_ok(c, "clusters") || unknown)
@@ -159,10 +204,6 @@ void quota_plan(struct step_ctx *c, struct exchange *x)
 			c,
 			"not all HyperPod clusters could be looked at: the quota \"%s\" of "
 			"%.0f may be in use",
-			wanted(c), limit);
-	step_save(c, "quota",
-		  json_pack("{s:s, s:s, s:f, s:I, s:I}", "name", wanted(c), "code",
-			    json_str_or(quota, "QuotaCode", ""), "limit", limit, "used",
-			    (json_int_t)used, "needed", (json_int_t)count));
-	step_event(c, "quota", json_deep_copy(json_at(c->data, "quota")));
+			wanted(c, first_type(c)), limit);
+	save_room(c, quota, limit, used);
 }

@@ -8,6 +8,7 @@
  */
 #include "core/domain/dependency/component.h"
 #include "core/domain/hyperpod/preflight.h"
+#include "core/domain/hyperpod/wish.h"
 #include "core/domain/network/compute_subnet.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
@@ -23,8 +24,10 @@ bool type_observe(struct step_ctx *c, struct exchange *x)
 /* Case NW-03. */
 static bool check_interfaces(struct step_ctx *c, const json_t *type)
 {
-	const char *mode = step_input(c, "interface_mode");
-	const char *name = step_input(c, "instance_type");
+	const char *mode = wish_str(c, "interface_mode");
+	const char *ec2_name = json_str_at(type, "InstanceType");
+	const char *name =
+		ec2_name ? arena_printf(c->arena, "ml.%s", ec2_name) : wish_types_text(c);
 	struct err *e;
 
 	if (!mode || json_int_or(type, "NetworkInfo.EfaInfo.MaximumEfaInterfaces", 0) > 0)
@@ -41,7 +44,7 @@ static void check_pods(struct step_ctx *c, const json_t *type)
 {
 	const int64_t slots =
 		json_int_or(type, "NetworkInfo.Ipv4AddressesPerInterface", 0) - 1;
-	const int64_t count = json_int_or(c->input, "count", 1);
+	const int64_t count = wish_count(c);
 	int64_t each = PODS_OF_EKS, once = 0, left;
 
 	if (slots <= 0)
@@ -57,15 +60,20 @@ static void check_pods(struct step_ctx *c, const json_t *type)
 			"%lld × %s has %lld pod slots left for the components, which need "
 			"about %lld (%lld slots a node, %lld of them taken on every node): "
 			"some will stay Pending; take more nodes or a larger type",
-			(long long)count, step_input(c, "instance_type"), (long long)left,
+			(long long)count, wish_types_text(c), (long long)left,
 			(long long)once, (long long)slots, (long long)each);
 }
 
 void type_plan(struct step_ctx *c, struct exchange *x)
 {
-	const json_t *type = json_at(saw(c, "type"), "InstanceTypes.0");
+	const json_t *types = json_at(saw(c, "type"), "InstanceTypes");
+	size_t i;
+	json_t *type;
 
 	(void)x;
-	if (type && check_interfaces(c, type))
-		check_pods(c, type);
+	json_array_foreach(types, i, type)
+		if (!check_interfaces(c, type))
+			return;
+	if (json_array_size(types) > 0)
+		check_pods(c, json_array_get(types, 0));
 }

@@ -21,6 +21,12 @@ bool hyperpod_is_vanishing(struct step_ctx *c);
  */
 bool hyperpod_role_trouble(struct step_ctx *c, const struct answer *a,
 			   const json_t *role);
+/* The same of a role for another service, given in that member of the input. */
+bool hyperpod_trust_trouble(struct step_ctx *c, const struct answer *a,
+			    const json_t *role, const char *service, const char *field);
+/* NULL: its trust policy names the service; else whom it names instead. */
+const char *hyperpod_role_trusts(struct step_ctx *c, const json_t *role,
+				 const char *service);
 
 /*
  * Why a node could not join, told by AWS's words (case CC-10): its scripts
@@ -35,5 +41,16 @@ bool node_trouble_fail(struct step_ctx *c, const char *text);
 /* Until current = target and as many nodes are Ready; see watch_nodes.c. */
 bool watch_nodes_observe(struct step_ctx *c, struct exchange *x);
 void watch_nodes_plan(struct step_ctx *c, struct exchange *x);
+/* The same of input.group_name in a cluster of several; ends the operation. */
+void watch_group_plan(struct step_ctx *c, struct exchange *x);
+
+#define WATCH_GROUP_STEP(row, again)                                                     \
+	{                                                                                \
+		.name = (row), .phase = "nodes",                                         \
+		.title = "Wait until every node of the group is ready",                  \
+		.effect = EFFECT_READ, .deadline_s = 4 * 3600, .sees_errors = true,      \
+		.observe = watch_nodes_observe, .seen = read_seen,                       \
+		.plan = watch_group_plan, .retry_step = (again)                          \
+	}
 
 #endif

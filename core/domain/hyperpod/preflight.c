@@ -1,6 +1,7 @@
 #include "core/domain/hyperpod/preflight.h"
 
 #include "core/domain/cluster/zones.h"
+#include "core/domain/hyperpod/wish.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 
@@ -23,10 +24,21 @@ const char *quota_name(struct arena *a, const char *instance_type,
 
 /* --- offered? -------------------------------------------------------------------- */
 
+/* The caller's, else that of his subnet. */
+static const char *zone_wanted(const struct step_ctx *c)
+{
+	const char *zone = step_input(c, "zone");
+
+	return zone ? zone
+		    : json_str_at(saw(c, "subnet"), "Subnets.0.AvailabilityZoneId");
+}
+
 static const json_t *asked_zone(const struct step_ctx *c)
 {
-	return zone_find(json_at(saw(c, "zones"), "AvailabilityZones"),
-			 step_input(c, "zone"));
+	const char *zone = zone_wanted(c);
+
+	return zone ? zone_find(json_at(saw(c, "zones"), "AvailabilityZones"), zone)
+		    : NULL;
 }
 
 static bool subnet_fits_zone(const struct step_ctx *c)
@@ -36,6 +48,17 @@ static bool subnet_fits_zone(const struct step_ctx *c)
 	return !id || !asked_zone(c) || streq(id, json_str_at(asked_zone(c), "ZoneId"));
 }
 
+static json_t *ec2_types(struct step_ctx *c)
+{
+	json_t *list = json_new_list(c->arena);
+	size_t i;
+	json_t *type;
+
+	json_array_foreach(wish_types(c), i, type)
+		json_push(list, json_string(ec2_type(json_string_value(type))));
+	return list;
+}
+
 /*
  * Zones' ids are the stable keys; cases CC-01 and CC-02. A subnet of the
  * caller's must be where the capacity is (case CC-05): when it is not, the
@@ -43,14 +66,13 @@ static bool subnet_fits_zone(const struct step_ctx *c)
  */
 bool offering_observe(struct step_ctx *c, struct exchange *x)
 {
-	const char *type = ec2_type(step_input(c, "instance_type"));
 	const char *subnet = step_input(c, "subnet_id");
 
 	if (read_aws(c, x, "zones", AWS_EC2_DescribeAvailabilityZones, NULL) ||
 	    read_all(c, x, "offerings", AWS_EC2_DescribeInstanceTypeOfferings,
-		     json_packf(c->arena, "{s:s, s:[{s:s, s:[s]}]}", "LocationType",
+		     json_packf(c->arena, "{s:s, s:[{s:s, s:O}]}", "LocationType",
 				"availability-zone-id", "Filters", "Name",
-				"instance-type", "Values", type)))
+				"instance-type", "Values", ec2_types(c))))
 		return true;
 	if (!subnet)
 		return false;
@@ -102,18 +124,41 @@ static bool check_subnet(struct step_ctx *c)
 	return false;
 }
 
+/* Of several types one is enough: the others are tried in vain. */
+static void check_offered(struct step_ctx *c, const json_t *zone)
+{
+	const json_t *offerings = json_at(saw(c, "offerings"), "InstanceTypeOfferings");
+	const char *zone_id = json_str_or(zone, "ZoneId", "");
+	size_t i, n = 0;
+	json_t *row;
+	struct err *e;
+
+	json_array_foreach(offerings, i, row)
+		n += streq(json_str_at(row, "Location"), zone_id);
+	if (n == 0) {
+		e = step_fail(c, ERR_NOT_OFFERED, "%s is not offered in %s (%s)",
+			      wish_types_text(c), json_str_or(zone, "ZoneName", ""),
+			      zone_id);
+		err_field(e, "/zone", zone_wanted(c),
+			  arena_printf(c->arena, "one of %s",
+				       listed(c, offerings, "Location")));
+	} else if (n < json_array_size(wish_types(c))) {
+		step_warn(c, "%s offers only %zu of the %zu instance types", zone_id, n,
+			  json_array_size(wish_types(c)));
+	}
+}
+
 void offering_plan(struct step_ctx *c, struct exchange *x)
 {
 	const json_t *offerings = json_at(saw(c, "offerings"), "InstanceTypeOfferings");
 	const json_t *zone = asked_zone(c);
-	const char *type = step_input(c, "instance_type");
 	struct err *e;
 
 	(void)x;
-	if (!zone) {
+	if (!zone && zone_wanted(c)) {
 		e = step_fail(c, ERR_INVALID_INPUT, "%s is not a zone of %s",
-			      step_input(c, "zone"), c->where->region);
-		err_field(e, "/zone", step_input(c, "zone"),
+			      zone_wanted(c), c->where->region);
+		err_field(e, "/zone", zone_wanted(c),
 			  "a name or id from list_availability_zones");
 		return;
 	}
@@ -127,17 +172,10 @@ void offering_plan(struct step_ctx *c, struct exchange *x)
 			c,
 			"EC2 lists %s in no zone of %s: whether it is offered could not "
 			"be checked",
-			ec2_type(type), c->where->region);
+			ec2_type(wish_types_text(c)), c->where->region);
 		return;
 	}
-	if (!json_find(offerings, "Location", json_str_at(zone, "ZoneId"))) {
-		e = step_fail(c, ERR_NOT_OFFERED, "%s is not offered in %s (%s)", type,
-			      json_str_or(zone, "ZoneName", ""),
-			      json_str_or(zone, "ZoneId", ""));
-		err_field(e, "/zone", step_input(c, "zone"),
-			  arena_printf(c->arena, "one of %s",
-				       listed(c, offerings, "Location")));
-	}
+	check_offered(c, zone);
 }
 
 /* --- training plan --------------------------------------------------------------------
@@ -145,7 +183,7 @@ void offering_plan(struct step_ctx *c, struct exchange *x)
 
 bool training_plan_observe(struct step_ctx *c, struct exchange *x)
 {
-	const char *arn = step_input(c, "training_plan_arn");
+	const char *arn = wish_str(c, "training_plan_arn");
 	struct str rest = str_of(arn);
 	struct str name = STR("");
 
@@ -165,6 +203,9 @@ static bool is_in_zone(const struct step_ctx *c, const json_t *capacity)
 	const char *id = json_str_at(capacity, "AvailabilityZoneId");
 	const char *name = json_str_at(capacity, "AvailabilityZone");
 
+	/* A zone that is not known was complained of where it was looked for. */
+	if (!json_at(c->data, "zone_id"))
+		return true;
 	if (id)
 		return streq(id, json_str_or(c->data, "zone_id", ""));
 	return !name || streq(name, json_str_or(c->data, "zone_name", ""));
@@ -204,7 +245,9 @@ static bool check_plan_place(struct step_ctx *c, const json_t *plan,
 						   : "AvailabilityZone");
 
 		refuse_plan(
-			c, "/zone", step_input(c, "zone"),
+			c, step_input(c, "zone") ? "/zone" : "/subnet_id",
+			step_input(c, "zone") ? step_input(c, "zone")
+					      : step_input(c, "subnet_id"),
 			arena_printf(c->arena, "one of %s", where),
 			arena_printf(c->arena,
 				     "the training plan's capacity is in %s, the zone "
@@ -212,9 +255,9 @@ static bool check_plan_place(struct step_ctx *c, const json_t *plan,
 				     where, zone_id));
 		return false;
 	}
-	if (streq(type, step_input(c, "instance_type")))
+	if (streq(type, wish_str(c, "instance_type")))
 		return true;
-	refuse_plan(c, "/instance_type", step_input(c, "instance_type"), type,
+	refuse_plan(c, "/instance_type", wish_types_text(c), type,
 		    arena_printf(c->arena, "the training plan holds %s", type));
 	return false;
 }
@@ -223,9 +266,9 @@ static bool check_plan_place(struct step_ctx *c, const json_t *plan,
 void training_plan_plan(struct step_ctx *c, struct exchange *x)
 {
 	const json_t *plan = saw(c, "plan");
-	const char *arn = step_input(c, "training_plan_arn");
+	const char *arn = wish_str(c, "training_plan_arn");
 	const char *status = json_str_or(plan, "Status", "");
-	const int64_t count = json_int_or(c->input, "count", 1);
+	const int64_t count = wish_more(c);
 	const int64_t left = json_int_or(plan, "AvailableInstanceCount", 0);
 
 	(void)x;

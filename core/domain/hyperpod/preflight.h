@@ -27,22 +27,45 @@ void training_plan_plan(struct step_ctx *c, struct exchange *x);
 bool own_script_observe(struct step_ctx *c, struct exchange *x);
 void own_script_plan(struct step_ctx *c, struct exchange *x);
 
-#define PREFLIGHT_STEP(row, words, f, errors)                                            \
+/* Of a role that the caller brings: SageMaker may assume it. */
+bool role_trust_observe(struct step_ctx *c, struct exchange *x);
+void role_trust_plan(struct step_ctx *c, struct exchange *x);
+
+/* on_fail of a check: noted, and the next one is made; see preflight_all.c. */
+void preflight_note(struct step_ctx *c);
+/* Fails with everything that was noted; a row after the checks. */
+void preflight_verdict_plan(struct step_ctx *c, struct exchange *x);
+
+#define PREFLIGHT_STEP(row, words, f, errors, failed)                                    \
 	{                                                                                \
 		.name = (row), .phase = "check", .title = (words),                       \
 		.effect = EFFECT_READ, .sees_errors = (errors), .observe = f##_observe,  \
-		.seen = read_seen, .plan = f##_plan                                      \
+		.seen = read_seen, .plan = f##_plan, .on_fail = (failed)                 \
 	}
 
-#define PREFLIGHT_STEPS                                                                  \
+/* `failed`: NULL, the first fault ends it; or preflight_note and, as the last
+ * row, PREFLIGHT_VERDICT. */
+#define PREFLIGHT_QUOTA_STEP(failed)                                                     \
+	PREFLIGHT_STEP("check_quota", "Check the quota", quota, true, failed)
+#define PREFLIGHT_PLAN_STEP(failed)                                                      \
+	PREFLIGHT_STEP("check_training_plan", "Check the training plan", training_plan,  \
+		       false, failed)
+#define PREFLIGHT_STEPS_WITH(failed)                                                     \
 	PREFLIGHT_STEP("check_offering", "Check that the zone offers the instance type", \
-		       offering, false),                                                 \
+		       offering, false, failed),                                         \
 		PREFLIGHT_STEP("check_type", "Check what the instance type can do",      \
-			       type, false),                                             \
-		PREFLIGHT_STEP("check_quota", "Check the quota", quota, true),           \
-		PREFLIGHT_STEP("check_training_plan", "Check the training plan",         \
-			       training_plan, false),                                    \
+			       type, false, failed),                                     \
+		PREFLIGHT_QUOTA_STEP(failed), PREFLIGHT_PLAN_STEP(failed),               \
 		PREFLIGHT_STEP("check_script", "Check the own lifecycle script",         \
-			       own_script, true)
+			       own_script, true, failed)
+#define PREFLIGHT_STEPS PREFLIGHT_STEPS_WITH(NULL)
+#define PREFLIGHT_ROLE_STEP(failed)                                                      \
+	PREFLIGHT_STEP("check_role", "Check the execution role", role_trust, true, failed)
+#define PREFLIGHT_VERDICT(first)                                                         \
+	{                                                                                \
+		.name = "check_verdict", .phase = "check",                               \
+		.title = "See what stands in the way", .effect = EFFECT_READ,            \
+		.plan = preflight_verdict_plan, .retry_step = (first)                    \
+	}
 
 #endif

@@ -28,23 +28,42 @@ static const char *first_principal(struct step_ctx *c, const json_t *role)
 	return json_string_value(service);
 }
 
+const char *hyperpod_role_trusts(struct step_ctx *c, const json_t *role,
+				 const char *service)
+{
+	const char *text = json_str_or(role, "AssumeRolePolicyDocument", "");
+	const char *seen;
+
+	/* Not as a part of a longer name: "hyperpod.sagemaker.amazonaws.com". */
+	for (const char *p = strstr(text, service); p; p = strstr(p + 1, service))
+		if (p == text || (p[-1] != '.' && p[-1] != '-'))
+			return NULL;
+	seen = first_principal(c, role);
+	return seen ? seen : "nobody we know";
+}
+
 bool hyperpod_role_trouble(struct step_ctx *c, const struct answer *a, const json_t *role)
 {
-	static const char wanted[] = "sagemaker.amazonaws.com";
-	const char *text = json_str_or(role, "AssumeRolePolicyDocument", "");
-	const char *name = json_str_or(role, "RoleName", "the execution role");
+	return hyperpod_trust_trouble(c, a, role, "sagemaker.amazonaws.com",
+				      "/execution_role_arn");
+}
+
+bool hyperpod_trust_trouble(struct step_ctx *c, const struct answer *a,
+			    const json_t *role, const char *wanted, const char *field)
+{
+	const char *name = json_str_or(role, "RoleName", "the role");
+	const char *seen;
 	int64_t made_ms = 0;
 	struct err *e;
 
 	if (!is_assume_refusal(a))
 		return false;
-	if (role && !strstr(text, wanted)) {
-		e = step_fail_answer(c, a, "the role %s trusts %s, not %s", name,
-				     first_principal(c, role) ? first_principal(c, role)
-							      : "nobody we know",
+	seen = role ? hyperpod_role_trusts(c, role, wanted) : NULL;
+	if (seen) {
+		e = step_fail_answer(c, a, "the role %s trusts %s, not %s", name, seen,
 				     wanted);
 		e->retry = RETRY_NEVER;
-		err_field(e, "/execution_role_arn", first_principal(c, role), wanted);
+		err_field(e, field, seen, wanted);
 		err_fix(e, "Add %s to the trust policy of %s.", wanted, name);
 		return true;
 	}

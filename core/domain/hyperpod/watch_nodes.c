@@ -9,6 +9,7 @@
 #include "core/base/clock.h"
 #include "core/domain/cluster/eks_access.h"
 #include "core/domain/hyperpod/hyperpod.h"
+#include "core/domain/hyperpod/wish.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 
@@ -142,11 +143,10 @@ static int64_t ready_nodes(const struct step_ctx *c)
 
 static void no_capacity(struct step_ctx *c, const char *text)
 {
-	struct err *e =
-		step_fail(c, ERR_NO_CAPACITY,
-			  "%lld of %lld nodes: AWS has no capacity for %s in this zone",
-			  (long long)current(c), (long long)target(c),
-			  step_input(c, "instance_type"));
+	struct err *e = step_fail(
+		c, ERR_NO_CAPACITY,
+		"%lld of %lld nodes: AWS has no capacity for %s in this zone",
+		(long long)current(c), (long long)target(c), wish_types_text(c));
 
 	err_because(e, "sagemaker:cluster-event", "", text, NULL);
 	/* Whether to go on waiting is a person's to say (case CC-01). */
@@ -191,42 +191,100 @@ static void finish(struct step_ctx *c)
 			       json_str_or(c->data, "subnet.id", "")));
 }
 
-void watch_nodes_plan(struct step_ctx *c, struct exchange *x)
+/* True: as many as asked, and Ready. False: a verdict was set. */
+static bool all_ready(struct step_ctx *c)
 {
 	const char *status = json_str_or(saw(c, "hyperpod"), "ClusterStatus", "");
 	const char *text = event_text(c);
 	int64_t ready;
 
-	(void)x;
-	if (c->planning)
-		return;
 	if (!saw(c, "hyperpod")) {
 		step_fail(c, ERR_CLUSTER_FAILED, "the HyperPod cluster %s has vanished",
 			  hyperpod_name(c));
-		return;
+		return false;
 	}
-	if (node_trouble_fail(c, trouble_text(c)))
-		return;
+	if (current(c) < target(c) && node_trouble_fail(c, trouble_text(c)))
+		return false;
 	if (streq(status, "Failed") || streq(status, "Deleting")) {
 		cluster_failed(c, status, text);
-		return;
+		return false;
 	}
 	if (is_capacity_failure(text) && current(c) < target(c) &&
 	    c->now_ms - c->step_since_ms > CAPACITY_PATIENCE_MS) {
 		no_capacity(c, text);
-		return;
+		return false;
 	}
 	if (current(c) != target(c) || !streq(status, "InService")) {
 		step_wait(c, 30, "%lld of %lld nodes of %s (%s)%s%s",
 			  (long long)current(c), (long long)target(c), hyperpod_name(c),
 			  status, text[0] ? "; newest event: " : "", text);
-		return;
+		return false;
 	}
 	ready = ready_nodes(c);
 	if (ready < target(c)) {
 		step_wait(c, 15, "%lld of %lld nodes to be Ready in Kubernetes",
 			  (long long)ready, (long long)target(c));
+		return false;
+	}
+	return true;
+}
+
+void watch_nodes_plan(struct step_ctx *c, struct exchange *x)
+{
+	(void)x;
+	if (!c->planning && all_ready(c))
+		finish(c);
+}
+
+/* --- one group of several ------------------------------------------------------------
+ */
+
+static void finish_group(struct step_ctx *c)
+{
+	const char *name = step_input(c, "group_name");
+
+	step_catalog(c, "instance_group", name, NULL, json_deep_copy(group(c)));
+	step_done(c, json_pack("{s:s, s:s, s:s, s:I}", "cluster", c->target,
+			       "hyperpod_name", hyperpod_name(c), "group", name, "nodes",
+			       (json_int_t)target(c)));
+}
+
+/*
+ * A group whose least number of nodes did not come within three hours is taken
+ * back to its earlier size; one that an autoscaler or a person changed has
+ * another target too. Neither is what was asked for.
+ */
+static void other_target(struct step_ctx *c, int64_t wanted)
+{
+	struct err *e = step_fail(
+		c, ERR_STATE_CONFLICT,
+		"the instance group %s was asked for %lld nodes and has a target of %lld "
+		"now: AWS took it back, or somebody else changed it",
+		step_input(c, "group_name"), (long long)wanted, (long long)target(c));
+
+	if (event_text(c)[0])
+		err_because(e, "sagemaker:cluster-event", "", event_text(c), NULL);
+	e->retry = RETRY_HUMAN;
+	err_fix(e, "Look at the group's events; scale it again with "
+		   "scale_instance_group.");
+}
+
+void watch_group_plan(struct step_ctx *c, struct exchange *x)
+{
+	const int64_t wanted = json_int_or(c->input, "count", target(c));
+
+	(void)x;
+	if (c->planning)
+		return;
+	if (saw(c, "hyperpod") && !group(c)) {
+		if (gone_twice(c, "group", 10, "the group"))
+			step_fail(c, ERR_NOT_FOUND, "the instance group %s has vanished",
+				  step_input(c, "group_name"));
 		return;
 	}
-	finish(c);
+	not_gone(c, "group");
+	if (group(c) && target(c) != wanted)
+		other_target(c, wanted);
+	else if (all_ready(c))
+		finish_group(c);
 }

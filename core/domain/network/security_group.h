@@ -3,9 +3,9 @@
  *
  * EFA traffic is not IP: only rules of all protocols that name the group
  * itself cover it, in both directions. SECURITY_GROUP_STEPS takes the group of
- * the input, of our stack or of the EKS cluster, adds what is missing (one
- * rule a call: a duplicate would reject the whole call), and leaves
- * data.security_group_id.
+ * the input, those of data.security_group_ids, or that of the EKS cluster, adds
+ * what is missing (one rule a call: a duplicate would reject the whole call),
+ * and leaves data.security_group_id, the first of them.
  */
 #ifndef INSTANTSTART_DOMAIN_NETWORK_SECURITY_GROUP_H
 #define INSTANTSTART_DOMAIN_NETWORK_SECURITY_GROUP_H

@@ -1,5 +1,7 @@
 /* Whether the compute subnet has addresses for the nodes. */
 #include "core/domain/network/compute_subnet.h"
+
+#include "core/domain/hyperpod/wish.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 
@@ -23,12 +25,35 @@ int64_t node_addresses(const json_t *type, const char *interface_mode)
 /* By a filter: a name that EC2 does not know is an empty list, not an error. */
 bool instance_type_read(struct step_ctx *c, struct exchange *x)
 {
-	const char *type = step_input(c, "instance_type");
-	const char *plain = type && str_starts(type, "ml.") ? type + 3 : type;
+	json_t *plain = json_array();
+	size_t i;
+	json_t *type;
 
+	json_array_foreach(wish_types(c), i, type) {
+		const char *name = json_string_value(type);
+
+		json_push(plain, json_string(str_starts(name, "ml.") ? name + 3 : name));
+	}
 	return read_all(c, x, "type", AWS_EC2_DescribeInstanceTypes,
-			json_packf(c->arena, "{s:[{s:s, s:[s]}]}", "Filters", "Name",
-				   "instance-type", "Values", plain ? plain : ""));
+			json_packf(c->arena, "{s:[{s:s, s:o}]}", "Filters", "Name",
+				   "instance-type", "Values", plain));
+}
+
+/* Of the hungriest type: any of them may come. */
+static int64_t addresses_each(struct step_ctx *c)
+{
+	const json_t *types = json_at(saw(c, "type"), "InstanceTypes");
+	const char *mode = wish_str(c, "interface_mode");
+	int64_t most = 0;
+	size_t i;
+	json_t *type;
+
+	json_array_foreach(types, i, type) {
+		const int64_t n = node_addresses(type, mode);
+
+		most = n > most ? n : most;
+	}
+	return most > 0 ? most : node_addresses(NULL, mode);
 }
 
 bool subnet_room_observe(struct step_ctx *c, struct exchange *x)
@@ -42,9 +67,8 @@ bool subnet_room_observe(struct step_ctx *c, struct exchange *x)
 
 void subnet_room_plan(struct step_ctx *c, struct exchange *x)
 {
-	const json_t *type = json_at(saw(c, "type"), "InstanceTypes.0");
-	int64_t each = node_addresses(type, step_input(c, "interface_mode"));
-	int64_t need = each * json_int_or(c->input, "count", 1);
+	int64_t each = addresses_each(c);
+	int64_t need = each * wish_more(c);
 	/* EC2 keeps five addresses of every subnet. */
 	int64_t left = json_int_or(saw(c, "subnet"), "Subnets.0.AvailableIpAddressCount",
 				   (1 << (32 - COMPUTE_SUBNET_BITS)) - 5);
@@ -59,8 +83,7 @@ void subnet_room_plan(struct step_ctx *c, struct exchange *x)
 			"the subnet %s has %lld free addresses, %lld are needed",
 			step_get(c, "subnet.id"), (long long)left, (long long)need);
 		err_field(e, "/count",
-			  arena_printf(c->arena, "%lld",
-				       (long long)json_int_or(c->input, "count", 1)),
+			  arena_printf(c->arena, "%lld", (long long)wish_more(c)),
 			  arena_printf(c->arena,
 				       "at most %lld nodes of %lld addresses each",
 				       (long long)(left / each), (long long)each));

@@ -1,0 +1,54 @@
+/*
+ * check_role.c - whether SageMaker may take the caller's execution role.
+ *
+ * The refusal would come after network and scripts are made, in words that also
+ * fit a role that is too young. The policy document is URL-encoded by IAM.
+ * https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-prerequisites-iam.html
+ */
+#include <string.h>
+
+#include "core/domain/hyperpod/hyperpod.h"
+#include "core/domain/hyperpod/preflight.h"
+#include "core/domain/step/read.h"
+#include "core/json/tree.h"
+
+static const char principal[] = "sagemaker.amazonaws.com";
+
+bool role_trust_observe(struct step_ctx *c, struct exchange *x)
+{
+	const char *arn = step_input(c, "execution_role_arn");
+	const char *slash = arn ? strrchr(arn, '/') : NULL;
+
+	return slash && read_aws(c, x, "given_role", AWS_IAM_GetRole,
+				 json_packf(c->arena, "{s:s}", "RoleName", slash + 1));
+}
+
+void role_trust_plan(struct step_ctx *c, struct exchange *x)
+{
+	const char *arn = step_input(c, "execution_role_arn");
+	const json_t *role = json_at(saw(c, "given_role"), "Role");
+	const char *trusts;
+	struct err *e;
+
+	(void)x;
+	if (!arn)
+		return;
+	if (saw_missing(c, "given_role")) {
+		e = step_fail(c, ERR_INVALID_INPUT, "there is no role %s", arn);
+		err_field(e, "/execution_role_arn", arn,
+			  "a role of this account, or none: then one is made");
+		return;
+	}
+	if (!role) {
+		step_warn(c, "the role %s could not be looked at (%s)", arn,
+			  saw_code(c, "given_role"));
+		return;
+	}
+	trusts = hyperpod_role_trusts(c, role, principal);
+	if (!trusts)
+		return;
+	e = step_fail(c, ERR_INVALID_INPUT, "the role %s trusts %s, not %s", arn, trusts,
+		      principal);
+	err_field(e, "/execution_role_arn", arn, "a role that SageMaker may assume");
+	err_fix(e, "Add %s to the role's trust policy (sts:AssumeRole).", principal);
+}

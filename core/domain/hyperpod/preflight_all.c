@@ -1,0 +1,70 @@
+/*
+ * preflight_all.c - everything that is wrong, at once.
+ *
+ * Each check that fails is noted under data.preflight and the next one is made;
+ * the verdict is the last row. One fault is told as it was found, several are
+ * told together, each as a cause of its own.
+ */
+#include "core/domain/hyperpod/preflight.h"
+#include "core/json/tree.h"
+
+void preflight_note(struct step_ctx *c)
+{
+	const struct err e = c->verdict.error;
+	json_t *list = json_at(c->data, "preflight");
+
+	if (!list) {
+		step_save(c, "preflight", json_array());
+		list = json_at(c->data, "preflight");
+	}
+	json_push(list,
+		  json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i}", "step",
+			    c->step->name, "code", errc_info(e.code)->slug, "detail",
+			    e.detail, "field", e.field, "seen", e.seen, "expected",
+			    e.expected, "fix", e.fix, "retry", (int)err_retry(&e)));
+	step_advance(c);
+}
+
+static void tell_one(struct step_ctx *c, const json_t *fault)
+{
+	struct err *e = step_fail(c, errc_from_slug(json_str_or(fault, "code", "")), "%s",
+				  json_str_or(fault, "detail", ""));
+
+	err_field(e, json_str_or(fault, "field", ""), json_str_or(fault, "seen", ""),
+		  json_str_or(fault, "expected", ""));
+	err_fix(e, "%s", json_str_or(fault, "fix", ""));
+	e->retry = (enum retry_word)json_int_or(fault, "retry", (int64_t)e->retry);
+}
+
+void preflight_verdict_plan(struct step_ctx *c, struct exchange *x)
+{
+	/* Owned: dropped from the data, so that a retry checks anew. */
+	json_t *faults = json_own(c->arena, json_incref(json_at(c->data, "preflight")));
+	struct buf all;
+	size_t i;
+	json_t *f;
+
+	(void)x;
+	if (json_array_size(faults) == 0)
+		return;
+	json_drop(c->data, "preflight");
+	tell_one(c, json_array_get(faults, 0));
+	if (json_array_size(faults) == 1)
+		return;
+	buf_init(&all, c->arena, 512);
+	buf_printf(&all, "%zu things stand in the way: ", json_array_size(faults));
+	json_array_foreach(faults, i, f) {
+		buf_printf(&all, "%s(%zu) %s", i ? "; " : "", i + 1,
+			   json_str_or(f, "detail", ""));
+		err_because(&c->verdict.error, json_str_or(f, "step", ""),
+			    json_str_or(f, "code", ""),
+			    arena_printf(c->arena, "%s (%s: %s; expected: %s)",
+					 json_str_or(f, "detail", ""),
+					 json_str_or(f, "field", ""),
+					 json_str_or(f, "seen", ""),
+					 json_str_or(f, "expected", "")),
+			    NULL);
+	}
+	str_copy(c->verdict.error.detail, sizeof(c->verdict.error.detail),
+		 buf_cstr(&all));
+}
