@@ -273,7 +273,7 @@ static void serve_tools_call(struct mcp *m, struct http_res *res)
 	switch (face_invoke(&f, args ? args : json_new_object(m->arena), NULL, NULL,
 			    &reply, res, &e)) {
 	case FACE_ANSWERED:
-		json = tame(reply.json, m->arena);
+		json = mcp_without_nulls(tame(reply.json, m->arena), m->arena);
 		send_call(m, mcp_text_of(json, m->arena), json, false);
 		break;
 	case FACE_REFUSED:

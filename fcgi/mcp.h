@@ -14,6 +14,10 @@ enum { MCP_TEXT_MAX = 4096 };
 void mcp_serve(struct app *app, const struct http_req *req, const struct caller *who,
 	       struct http_res *res);
 
+/* A JSON text without its members that are null, which the schemas of tools do not
+ * know: many a client maps them to dialects without null. */
+struct str mcp_without_nulls(struct str json, struct arena *a);
+
 /* The text twin of a structured answer: all of it, or its first items and how to
  * get the rest, in at most MCP_TEXT_MAX bytes. */
 struct str mcp_text_of(struct str json, struct arena *a);

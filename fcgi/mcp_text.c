@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "core/base/buf.h"
 #include "core/base/limits.h"
 #include "core/json/tree.h"
@@ -17,6 +19,61 @@ static struct str cut(struct str json, struct arena *a)
 				   "%.*s … (cut: %zu of %zu bytes; ask with limit, or "
 				   "read structuredContent)",
 				   (int)n, json.p, n, json.n));
+}
+
+/* Behind the text that begins at p: its closing quote. */
+static const char *past_text(const char *p)
+{
+	for (p++; *p != '"'; p++)
+		if (*p == '\\')
+			p++;
+	return p + 1;
+}
+
+static const char *past_blanks(const char *p)
+{
+	while (*p == ' ' || *p == '\n' || *p == '\t')
+		p++;
+	return p;
+}
+
+/* Takes back the member whose name begins at `name`; p is behind its null. With it
+ * goes the comma behind it, or else the one before. */
+static const char *take_back(char **to, char *name, const char *p)
+{
+	*to = name;
+	p = past_blanks(p);
+	if (*p == ',')
+		return past_blanks(p + 1);
+	while ((*to)[-1] == ' ' || (*to)[-1] == ',')
+		--*to;
+	return p;
+}
+
+struct str mcp_without_nulls(struct str json, struct arena *a)
+{
+	const char *p = str_dup(a, json);
+	char *out = arena_alloc(a, json.n + 1), *to = out, *name = out;
+	char before = 0; /* the last character that was no blank */
+
+	while (*p) {
+		const char *next = *p == '"' ? past_text(p) : p + 1;
+
+		if (*p == 'n' && before == ':') {
+			p = take_back(&to, name, p + strlen("null"));
+			before = 0;
+			continue;
+		}
+		if (*p == '"')
+			name = to; /* or a value's text, which no colon follows */
+		if (*p != ' ')
+			before = *p;
+		memcpy(to, p, (size_t)(next - p));
+		to += next - p;
+		p = next;
+	}
+	*to = '\0';
+	return (struct str){out, (size_t)(to - out)};
 }
 
 struct str mcp_text_of(struct str json, struct arena *a)
@@ -51,8 +108,8 @@ struct str mcp_text_of(struct str json, struct arena *a)
 	cursor = json_object_get(tree, "next_cursor");
 	buf_printf(&b,
 		   "],\"truncated\":\"%zu of %zu items; structuredContent has all of "
-		   "them, limit and cursor give smaller pages\",\"next_cursor\":%s}",
-		   i, json_array_size(items),
-		   json_is_string(cursor) ? json_text(a, cursor) : "null");
+		   "them, limit and cursor give smaller pages\"%s%s}",
+		   i, json_array_size(items), cursor ? ",\"next_cursor\":" : "",
+		   cursor ? json_text(a, cursor) : "");
 	return buf_str(&b);
 }

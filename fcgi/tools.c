@@ -11,8 +11,8 @@ static const char *description(const struct capability *cap, struct arena *a)
 	buf_adds(&b, cap->doc);
 	if (cap->flags & CAP_LONG)
 		buf_printf(&b,
-			   " Answers at once with an operation; %s with its id and "
-			   "wait_seconds tells when it has ended.",
+			   " Answers an operation at once; %s with wait_seconds tells "
+			   "its end.",
 			   cap->done_by ? cap->done_by : "get_operation");
 	if (cap->effect == CAP_DESTROY || cap->effect == CAP_SPEND)
 		buf_printf(&b, " %s: confirm must equal %s. Look at dry_run=plan first.",
@@ -21,24 +21,78 @@ static const char *description(const struct capability *cap, struct arena *a)
 	return buf_cstr(&b);
 }
 
+static void drop_word(json_t *words, const char *word)
+{
+	for (size_t i = json_array_size(words); i-- > 0;)
+		if (streq(json_string_value(json_array_get(words, i)), word))
+			json_array_remove(words, i);
+}
+
+/*
+ * A schema as every client takes it: one type a member. Clients map schemas to
+ * dialects without null, so an answer by MCP leaves such members out.
+ */
+static void plain(json_t *schema)
+{
+	json_t *required = json_object_get(schema, "required");
+	json_t *words = json_object_get(schema, "enum");
+	json_t *items = json_object_get(schema, "items");
+	const json_t *type = json_object_get(schema, "type");
+	const char *name;
+	json_t *member;
+
+	json_object_foreach(json_object_get(schema, "properties"), name, member) {
+		if (json_is_array(json_object_get(member, "type")))
+			drop_word(required, name);
+		plain(member);
+	}
+	drop_word(words, NULL);
+	if (required && json_array_size(required) == 0)
+		json_object_del(schema, "required");
+	if (json_is_array(type))
+		json_object_set(schema, "type", json_array_get(type, 0));
+	if (items)
+		plain(items);
+}
+
+/* A member by its type alone; a new reference. */
+static json_t *outline(const json_t *schema)
+{
+	json_t *out = json_object();
+
+	json_object_set(out, "type", json_object_get(schema, "type"));
+	if (json_object_get(schema, "enum"))
+		json_object_set(out, "enum", json_object_get(schema, "enum"));
+	if (json_object_get(schema, "items"))
+		json_object_set_new(out, "items",
+				    outline(json_object_get(schema, "items")));
+	return out;
+}
+
 /*
  * What a change answers is either its own answer or, with dry_run, a plan. One
  * open object takes both: clients reject an answer that does not fit the
- * schema, and combinators are what many of them break on.
+ * schema, and combinators are what many of them break on. It is an outline:
+ * all of them answer an operation, and get_operation describes that in full.
  */
 static json_t *output(const struct capability *cap, struct arena *a)
 {
 	json_t *schema = capability_output_schema(cap, a);
-	json_t *properties = json_object_get(schema, "properties");
-	json_t *plan;
+	json_t *properties, *outlines, *member;
+	const char *name;
 
+	plain(schema);
 	if (!capability_mutates(cap))
 		return schema;
-	plan = json_object_get(field_schema(plan_out, a), "properties");
-	json_object_update_missing(properties, plan);
-	json_object_del(schema, "required");
-	json_object_set_new(schema, "additionalProperties", json_true());
-	return schema;
+	properties = json_object_get(schema, "properties");
+	member = field_schema(plan_out, a);
+	plain(member);
+	json_object_update_missing(properties, json_object_get(member, "properties"));
+	outlines = json_object();
+	json_object_foreach(properties, name, member)
+		json_object_set_new(outlines, name, outline(member));
+	return json_packf(a, "{s:s,s:o,s:b}", "type", "object", "properties", outlines,
+			  "additionalProperties", true);
 }
 
 struct str tool_text(const struct capability *cap, struct arena *a)

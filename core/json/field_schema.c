@@ -12,10 +12,11 @@
 
 static json_t *object_schema(const struct field *fields, bool open, struct arena *a);
 
+/* That a length is not negative need not be said. */
 static void put_bounds(json_t *s, const struct field *f, const char *least,
 		       const char *most)
 {
-	if (field_has_min(f))
+	if (field_has_min(f) && (f->min != 0 || streq(least, "minimum")))
 		json_put_int(s, least, f->min);
 	if (field_has_max(f))
 		json_put_int(s, most, f->max);
@@ -72,6 +73,8 @@ static json_t *value_schema(const struct field *f, struct arena *a)
 		if (f->fields)
 			json_object_update(
 				s, object_schema(f->fields, f->flags & FIELD_OPEN, a));
+		else if (f->flags & FIELD_OPEN)
+			json_put_bool(s, "additionalProperties", true);
 		put_type(s, f, "object");
 		break;
 	case FIELD_MAP:

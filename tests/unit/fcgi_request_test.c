@@ -398,6 +398,34 @@ Test(fcgi_request, text_twins_stay_short)
 	arena_free(&a);
 }
 
+/* As PostgreSQL writes it, with blanks, and as we do, without. */
+Test(fcgi_request, members_that_are_null_are_left_out)
+{
+	static const struct {
+		const char *in, *out;
+	} rows[] = {
+		{"{}", "{}"},
+		{"null", "null"},
+		{"{\"a\":null}", "{}"},
+		{"{\"a\": null, \"b\": null}", "{}"},
+		{"{\"a\":null,\"b\":1}", "{\"b\":1}"},
+		{"{\"a\": 1, \"b\": null}", "{\"a\": 1}"},
+		{"{\"a\": 1, \"b\": null, \"c\": [null, \"null\"]}",
+		 "{\"a\": 1, \"c\": [null, \"null\"]}"},
+		{"[{\"a\":null},null,{\"b\":{\"c\":null}}]", "[{},null,{\"b\":{}}]"},
+		{"{\"a\": \"x: null, \\\"y\\\": null\", \"b\\\\\": null}",
+		 "{\"a\": \"x: null, \\\"y\\\": null\"}"},
+		{"{\"n\":\"n\",\"null\":null,\"t\":true}", "{\"n\":\"n\",\"t\":true}"},
+	};
+	struct arena a;
+
+	arena_init(&a, 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		cr_expect_str_eq(mcp_without_nulls(str_of(rows[i].in), &a).p,
+				 rows[i].out);
+	arena_free(&a);
+}
+
 Test(fcgi_request, rpc_answers)
 {
 	static const struct {

@@ -355,7 +355,7 @@ Test(field, schema)
 		"false");
 	cr_expect_str_eq(json_text(&a, json_at(s, "properties.tags")),
 			 "{\"additionalProperties\":{\"type\":\"string\"},"
-			 "\"maxProperties\":2,\"minProperties\":0,\"type\":\"object\"}");
+			 "\"maxProperties\":2,\"type\":\"object\"}");
 	cr_expect_str_eq(json_text(&a, json_at(s, "properties.spot")),
 			 "{\"type\":\"boolean\"}");
 	/* An input's schema has nothing that MCP clients choke on. */

@@ -24,7 +24,7 @@ static const struct field dependency_out[] = {
 	    .doc = "ready, waiting_for_nodes, failed, skipped or unknown."),
 	OUT("version", FIELD_STR, .doc = "Installed version."),
 	OUT("needs", FIELD_STR, .doc = "The component it depends on."),
-	OUT("error", FIELD_ANY, .doc = "Why it failed."),
+	OUT("error", FIELD_OBJECT, .flags = FIELD_OPEN, .doc = "Why it failed."),
 	OUT("observed_at", FIELD_STR, .flags = FIELD_NULLABLE,
 	    .doc = "When that was seen."),
 	FIELD_END};

@@ -158,7 +158,7 @@ static const struct field event_out[] = {
 	OUT("state", FIELD_STR, .doc = "The state from here on, when it changed."),
 	OUT("step", FIELD_STR, .doc = "The step from here on, when it changed."),
 	OUT("phase", FIELD_STR, .doc = "The phase from here on, when it changed."),
-	OUT("data", FIELD_ANY, .doc = "Particulars."),
+	OUT("data", FIELD_OBJECT, .flags = FIELD_OPEN, .doc = "Particulars."),
 	FIELD_END};
 
 static const struct field list_events_out[] = {PAGE_OUT(event_out), FIELD_END};

@@ -29,7 +29,7 @@ static const struct field links_out[] = {
 
 static const struct field next_out[] = {
 	OUT("tool", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "What to call next."),
-	OUT("arguments", FIELD_ANY, .flags = FIELD_REQUIRED,
+	OUT("arguments", FIELD_OBJECT, .flags = FIELD_REQUIRED | FIELD_OPEN,
 	    .doc = "With these arguments."),
 	OUT("why", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "In words."), FIELD_END};
 
@@ -61,9 +61,11 @@ const struct field operation_out[] = {
 	OUT("attempt", FIELD_INT, .flags = FIELD_REQUIRED,
 	    .doc = "Tries after failures."),
 	OUT("waiting_for", FIELD_STR, .doc = "What it waits for, in one sentence."),
-	OUT("question", FIELD_ANY, .doc = "Held: the question, evidence and choices."),
-	OUT("result", FIELD_ANY, .doc = "Of a succeeded operation."),
-	OUT("error", FIELD_ANY,
+	OUT("question", FIELD_OBJECT, .flags = FIELD_OPEN,
+	    .doc = "Held: the question, evidence and choices."),
+	OUT("result", FIELD_OBJECT, .flags = FIELD_OPEN,
+	    .doc = "Of a succeeded operation."),
+	OUT("error", FIELD_OBJECT, .flags = FIELD_OPEN,
 	    .doc = "Of a failed one: code, detail, fix, retry, causes."),
 	OUT("cancellable", FIELD_BOOL, .flags = FIELD_REQUIRED,
 	    .doc = "It can be cancelled."),
@@ -72,7 +74,8 @@ const struct field operation_out[] = {
 	NESTED("actor", actor_out, FIELD_REQUIRED, "Who started it."),
 	OUT("face", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "rest, mcp or console."),
 	OUT("parent", FIELD_STR, .doc = "The operation it is a stage of."),
-	OUT("children", FIELD_ANY, .doc = "Its stages: id, kind, title, stage, state."),
+	OUT("children", FIELD_OBJECT, .flags = FIELD_OPEN | FIELD_MANY,
+	    .doc = "Its stages: id, kind, title, stage, state."),
 	OUT("created_at", FIELD_STR, .flags = FIELD_REQUIRED,
 	    .doc = "When it was accepted."),
 	OUT("updated_at", FIELD_STR, .flags = FIELD_REQUIRED,
