@@ -529,7 +529,7 @@ test('list_pods and get_pod_logs: filters, bounds, the end of the log, both face
 	const found = await log('grep=loss%3D2%5C.(1|2)%24&tail=5');
 
 	assert.deepEqual(found.json.text.split('\n').filter(Boolean), ['step 201 loss=2.1', 'step 202 loss=2.2']);
-	const whole = await log('tail=100000&limit_bytes=8388608');
+	const whole = await log('tail=100000&limit_bytes=2097152');
 
 	assert.equal(whole.json.lines, 3001);
 	assert.equal(whole.json.truncated, false);
@@ -547,6 +547,21 @@ test('list_pods and get_pod_logs: filters, bounds, the end of the log, both face
 	assert.equal(before.json.exit_code, 1);
 	assert.equal((await log('', 'none')).json.code, 'not-found');
 	assert.equal((await log('grep=%28')).json.code, 'invalid-input');
+	/* Doubling with every letter: refused in time, and no line is dropped in silence. */
+	k.write(k.pod('slow-0', {ns: 'train'}), `${'a'.repeat(40)}!`, 'fine');
+	const began = performance.now();
+	const costly = await log(`grep=${encodeURIComponent('^(a|aa)+$')}`, 'slow-0');
+
+	assert.deepEqual([costly.status, costly.json.field], [400, '/grep'], costly.text);
+	assert.match(costly.json.detail, /too long/);
+	assert(performance.now() - began < 4000);
+	const cheap = k.pod('many-0', {ns: 'train'});
+
+	/* Each line within its bound, all together not. */
+	k.write(cheap, ...Array.from({length: 20000}, () => `${'a'.repeat(19)}!`));
+	const all_lines = await log(`grep=${encodeURIComponent('^(a|aa)+$')}`, 'many-0');
+
+	assert.match(all_lines.json.detail, /in 3 seconds/, all_lines.text.slice(0, 300));
 	const byTool = await tool(s, 'get_pod_logs', {cluster: 'lab', namespace: 'train', pod: 'job-0', previous: true}, {role: 'viewer'});
 
 	assert.equal(byTool.structuredContent.previous, true);

@@ -1,10 +1,11 @@
-/* What can be had: zones, instance types, quotas. */
+/* What can be had: zones and instance types. */
 #include <string.h>
 
 #include "core/domain/cluster/cluster_in.h"
 #include "core/domain/cluster/zones.h"
 #include "core/domain/hyperpod/preflight.h"
 #include "core/domain/offer/cached.h"
+#include "core/domain/offer/usage.h"
 #include "core/domain/page.h"
 #include "core/json/tree.h"
 
@@ -115,6 +116,9 @@ static const struct field type_out[] = {
 	OUT("zones", FIELD_STRS, .flags = FIELD_REQUIRED,
 	    .doc = "Ids of zones that offer it."),
 	OUT("quota", FIELD_NUM, .doc = "Nodes that the on-demand quota allows."),
+	OUT("used", FIELD_INT,
+	    .doc = "On-demand nodes of all clusters, there or coming."),
+	OUT("left", FIELD_NUM, .doc = "What the quota leaves for more."),
 	FIELD_END};
 
 static const struct field types_out[] = {ITEMS(type_out, "By name."), OBSERVED_AT,
@@ -122,6 +126,7 @@ static const struct field types_out[] = {ITEMS(type_out, "By name."), OBSERVED_A
 
 struct offers {
 	json_t *types, *offerings, *quotas, *zones;
+	struct usage usage;
 };
 
 static bool read_offers(struct call *c, struct offers *ret, int64_t *ret_at_ms,
@@ -143,10 +148,11 @@ static bool read_offers(struct call *c, struct offers *ret, int64_t *ret_at_ms,
 				    "MaxResults", 100),
 			 QUOTAS_AGE_S, &quotas, &ignored, e))
 		return false;
-	*ret = (struct offers){json_at(types, "InstanceTypes"),
-			       json_at(offerings, "InstanceTypeOfferings"),
-			       json_at(quotas, "Quotas"),
-			       json_at(zones, "AvailabilityZones")};
+	*ret = (struct offers){.types = json_at(types, "InstanceTypes"),
+			       .offerings = json_at(offerings, "InstanceTypeOfferings"),
+			       .quotas = json_at(quotas, "Quotas"),
+			       .zones = json_at(zones, "AvailabilityZones")};
+	usage_read(c, &ret->usage);
 	return true;
 }
 
@@ -198,6 +204,9 @@ static json_t *describe_type(struct call *c, const struct offers *o, const json_
 		(json_int_t)json_int_or(t, "NetworkInfo.EfaInfo.MaximumEfaInterfaces", 0),
 		"zones", zones_of(o, json_str_or(t, "InstanceType", "")), "quota",
 		json_num_or(quota, "Value", 0));
+	if (usage_is_known(&o->usage))
+		usage_put(row, json_num_or(quota, "Value", 0),
+			  usage_of(&o->usage, name, false));
 	if (gpus)
 		json_put_int(row, "gpu_memory_mib",
 			     json_int_or(t, "GpuInfo.TotalGpuMemoryInMiB", 0));
@@ -274,7 +283,7 @@ const struct capability cap_list_instance_types = {
 	.path = "/instance-types",
 	.title = "List instance types",
 	.doc = "Types that HyperPod takes: GPUs, memory, EFA interfaces, the zones that offer "
-	       "them and what the quota allows.",
+	       "them what the quota allows and what it leaves.",
 	.effect = CAP_READ,
 	.role = ROLE_VIEWER,
 	.flags = CAP_CLOUD,
@@ -282,107 +291,4 @@ const struct capability cap_list_instance_types = {
 	.in_size = sizeof(struct list_types),
 	.out = types_out,
 	.run = run_types,
-};
-
-/* --- check_quotas
- * -------------------------------------------------------------------------- */
-
-struct check_quotas {
-	const char *instance_type;
-	int64_t count;
-	const char *capacity_type;
-};
-
-static const char *const quota_types[] = {"on_demand", "spot", NULL};
-
-static const struct field quotas_in[] = {
-	FIELD(struct check_quotas, instance_type, .flags = FIELD_REQUIRED,
-	      .pattern = "ml\\.[a-z0-9-]+\\.[a-z0-9]+", .meant = meant_instance_type,
-	      .example = "\"ml.g5.12xlarge\"",
-	      .doc = "Instance type, with its ml. prefix."),
-	FIELD(struct check_quotas, count, .min = 1, .max = 10000, .dflt = "1",
-	      .doc = "Nodes wanted."),
-	FIELD(struct check_quotas, capacity_type, .one_of = quota_types,
-	      .dflt = "\"on_demand\"", .doc = "Kind of capacity."),
-	FIELD_END};
-
-static const struct field quota_out[] = {
-	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name in Service Quotas."),
-	OUT("code", FIELD_STR, .doc = "Its code."),
-	OUT("limit", FIELD_NUM, .flags = FIELD_REQUIRED, .doc = "What it allows."),
-	OUT("needed", FIELD_INT, .flags = FIELD_REQUIRED, .doc = "What is asked for."),
-	OUT("fits", FIELD_BOOL, .flags = FIELD_REQUIRED, .doc = "It is enough."),
-	FIELD_END};
-
-static const struct field quotas_out[] = {
-	OUT("fits", FIELD_BOOL, .flags = FIELD_REQUIRED,
-	    .doc = "All of them are enough."),
-	ITEMS(quota_out, "Quotas that bear on the request."),
-	OUT("unreadable", FIELD_STRS, .flags = FIELD_REQUIRED,
-	    .doc = "Quotas that the account does not show: not judged."),
-	OBSERVED_AT, FIELD_END};
-
-/* Adds the quota of that name, or notes that it cannot be read. */
-static bool add_quota(const json_t *quotas, const char *name, int64_t needed,
-		      json_t *items, json_t *unreadable)
-{
-	const json_t *q = json_find(quotas, "QuotaName", name);
-	double limit = json_num_or(q, "Value", 0);
-
-	if (!q) {
-		json_push(unreadable, json_string(name));
-		return true;
-	}
-	json_push(items, json_pack("{s:s, s:s*, s:f, s:I, s:b}", "name", name, "code",
-				   json_str_at(q, "QuotaCode"), "limit", limit, "needed",
-				   (json_int_t)needed, "fits", limit >= (double)needed));
-	return limit >= (double)needed;
-}
-
-static bool run_quotas(struct call *c, const void *in, struct reply *ret, struct err *e)
-{
-	const struct check_quotas *q = in;
-	json_t *out, *items = json_new_list(c->arena),
-		     *unreadable = json_new_list(c->arena);
-	const json_t *quotas;
-	bool fits;
-	int64_t at_ms;
-	char at[TIME_TEXT];
-
-	if (!cached_read(c, AWS_QUOTAS_ListServiceQuotas,
-			 json_packf(c->arena, "{s:s, s:i}", "ServiceCode", "sagemaker",
-				    "MaxResults", 100),
-			 QUOTAS_AGE_S, &out, &at_ms, e))
-		return false;
-	quotas = json_at(out, "Quotas");
-	fits = add_quota(quotas, quota_name(c->arena, q->instance_type, q->capacity_type),
-			 q->count, items, unreadable);
-	fits &= add_quota(
-		quotas, "Maximum number instances allowed per SageMaker HyperPod cluster",
-		q->count, items, unreadable);
-	fits &= add_quota(
-		quotas,
-		"Total number of instances allowed across SageMaker HyperPod clusters",
-		q->count, items, unreadable);
-	reply_tree(c, ret,
-		   json_packf(c->arena, "{s:b, s:O, s:O, s:s}", "fits", fits, "items",
-			      items, "unreadable", unreadable, "observed_at",
-			      time_rfc3339(at_ms, at)));
-	return true;
-}
-
-extern const struct capability cap_check_quotas;
-const struct capability cap_check_quotas = {
-	.name = "check_quotas",
-	.method = "GET",
-	.path = "/quotas",
-	.title = "Check quotas",
-	.doc = "Whether the account's HyperPod quotas allow so many nodes of a type.",
-	.effect = CAP_READ,
-	.role = ROLE_VIEWER,
-	.flags = CAP_CLOUD,
-	.in = quotas_in,
-	.in_size = sizeof(struct check_quotas),
-	.out = quotas_out,
-	.run = run_quotas,
 };

@@ -11,8 +11,12 @@
 
 enum {
 	FETCH_MAX = 8 * 1024 * 1024, /* of the log, before it is filtered */
-	FETCH_LINES = 100000,        /* that grep looks at */
-	MATCH_LIMIT = 10000,
+	/* Escaped and with what is no UTF-8 replaced it must fit an answer. */
+	TEXT_MAX = 2 * 1024 * 1024,
+	FETCH_LINES = 100000, /* that grep looks at */
+	MATCH_LIMIT = 100000, /* of backtracking in one line */
+	MATCH_KB = 4096,
+	MATCH_MS = 3000, /* for all lines */
 	LINE_BYTES = 4096
 };
 
@@ -43,8 +47,10 @@ static const struct field get_logs_in[] = {
 	      .doc = "Only lines from this time on; seconds count."),
 	FIELD(struct get_logs, grep, .min = 1, .max = 256, .example = "\"NCCL|error\"",
 	      .doc = "Only lines that this regular expression matches (PCRE)."),
-	FIELD(struct get_logs, limit_bytes, .min = 256, .max = 8388608, .dflt = "4096",
-	      .unit = "bytes", .doc = "Most text; of more, the end is given."),
+	FIELD(struct get_logs, limit_bytes, .min = 256, .max = TEXT_MAX, .dflt = "4096",
+	      .unit = "bytes",
+	      .doc = "Most text; of more, the end is given. All of a log gives "
+		     "logs:download."),
 	FIELD(struct get_logs, timestamps, .doc = "Each line begins with its time."),
 	FIELD_END};
 
@@ -80,6 +86,8 @@ struct wanted {
 	pcre2_code *code; /* NULL: every line */
 	pcre2_match_data *data;
 	pcre2_match_context *context;
+	const char *grep;
+	int64_t until_ms;
 };
 
 static void free_code(void *p)
@@ -120,15 +128,38 @@ static bool compile(struct call *c, const char *grep, struct wanted *w, struct e
 	arena_defer(c->arena, free_data, w->data);
 	arena_defer(c->arena, free_context, w->context);
 	pcre2_set_match_limit(w->context, MATCH_LIMIT);
+	pcre2_set_heap_limit(w->context, MATCH_KB);
+	w->grep = grep;
+	w->until_ms = c->clock->mono_ms(c->clock) + MATCH_MS;
 	return true;
 }
 
-static bool matches(const struct wanted *w, struct str s)
+static bool too_costly(const struct wanted *w, const char *why, struct err *e)
+{
+	err_set(e, ERR_INVALID_INPUT, "The regular expression takes too long: %s", why);
+	err_field(e, "/grep", w->grep,
+		  "one without nested repetitions, such as (a+)+; or a smaller tail");
+	return false;
+}
+
+/* A line that cannot be judged in time is not left out in silence. */
+static bool matches(struct call *c, const struct wanted *w, struct str s, bool *ret,
+		    struct err *e)
 {
 	const size_t n = s.n < LINE_BYTES ? s.n : LINE_BYTES;
+	int found;
 
-	return !w->code ||
-	       pcre2_match(w->code, (PCRE2_SPTR)s.p, n, 0, 0, w->data, w->context) >= 0;
+	*ret = true;
+	if (!w->code)
+		return true;
+	if (c->clock->mono_ms(c->clock) > w->until_ms)
+		return too_costly(w, "not all lines were looked at in 3 seconds", e);
+	found = pcre2_match(w->code, (PCRE2_SPTR)s.p, n, 0, 0, w->data, w->context);
+	*ret = found >= 0;
+	if (found == PCRE2_ERROR_MATCHLIMIT || found == PCRE2_ERROR_HEAPLIMIT ||
+	    found == PCRE2_ERROR_DEPTHLIMIT)
+		return too_costly(w, "one line has too many ways to match", e);
+	return true;
 }
 
 /* Tabs stay; other controls, escape sequences of colours too, and what is no
@@ -169,8 +200,8 @@ static struct piece split(struct str line)
 }
 
 /* The last lines that are wanted, and fit. */
-static void pick(struct call *c, const struct get_logs *q, const struct wanted *w,
-		 struct str text, bool cut, json_t *out)
+static bool pick(struct call *c, const struct get_logs *q, const struct wanted *w,
+		 struct str text, bool cut, json_t *out, struct err *e)
 {
 	struct piece *kept = arena_array(c->arena, struct piece, (size_t)q->tail);
 	int64_t n = 0, first, bytes = 0, lines = 0;
@@ -179,7 +210,11 @@ static void pick(struct call *c, const struct get_logs *q, const struct wanted *
 	while (text.p && text.n > 0) {
 		const struct piece p = split(str_cut(&text, '\n'));
 
-		if (matches(w, p.text))
+		bool wanted;
+
+		if (!matches(c, w, p.text, &wanted, e))
+			return false;
+		if (wanted)
 			kept[n++ % q->tail] = p;
 	}
 	first = n;
@@ -213,6 +248,7 @@ static void pick(struct call *c, const struct get_logs *q, const struct wanted *
 			     str_dup(c->arena, kept[(n - 1) % q->tail].time));
 	}
 	json_put(out, "text", json_stringn(b.len ? b.p : "", b.len));
+	return true;
 }
 
 /* --- the container -------------------------------------------------------------------
@@ -293,7 +329,8 @@ static bool run_get_logs(struct call *c, const void *in, struct reply *ret, stru
 	    !read_log(c, &t, q, container, &text, e))
 		return false;
 	out = about(c, q, pod, container);
-	pick(c, q, &w, str_of(text), strlen(text) >= FETCH_MAX, out);
+	if (!pick(c, q, &w, str_of(text), strlen(text) >= FETCH_MAX, out, e))
+		return false;
 	reply_tree(c, ret, out);
 	return true;
 }
