@@ -144,7 +144,8 @@ const json_t *cloud_take_fault(struct cloud *c, const char *service, const char 
  * Merged (RFC 7396).
  * Also "list_lag_ms", "speed", "offerings":{"p5.48xlarge":["usw2-az1"]},
  * "foreign_buckets":["taken-name"], "denied_actions":["ec2:CreateVpc"] (what
- * SimulatePrincipalPolicy denies).
+ * SimulatePrincipalPolicy denies), "node_errors": {id: {"code", "times"}} of the batch
+ * calls, "node_faults": {id: {"type", "reason", "action"}}: see sagemaker/health.c.
  */
 void cloud_configure(struct cloud *c, const json_t *settings);
 const json_t *cloud_settings(struct cloud *c);
@@ -241,6 +242,9 @@ int64_t cloud_ms(struct cloud *c, int64_t real_ms);
 bool cloud_invoke(struct cloud *c, struct arena *a, const char *service, const char *op,
 		  const json_t *in, const char *as, json_t **ret_out,
 		  const char **ret_code, const char **ret_message);
+
+/* Groups and nodes at once, by {cluster, groups, nodes, type, pods}: fleet.c. */
+bool cloud_fleet(struct cloud *c, struct arena *a, const json_t *body);
 
 /* Kubernetes (kube/): one API server per EKS cluster, made by the EKS service. */
 void cloud_kube_create(struct cloud *c, const char *cluster_name, const char *id);

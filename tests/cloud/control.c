@@ -6,10 +6,15 @@
  *   POST faults     one rule, or a list of them
  *   DELETE faults
  *   POST clock      {"advance_ms": N}
+ *   POST review/CLUSTER   TokenReview or SubjectAccessReview of its API server
+ *   POST fleet      {"cluster", "groups", "nodes", "type", "pods"}
+ *   POST kube       {"name", "id"}: an API server under /k8s/<id> without an EKS
+ *                   cluster; who may use it: the setting kube_tokens
  */
 #include <string.h>
 
 #include "tests/cloud/core.h"
+#include "tests/cloud/kube/server.h"
 
 static void answer(struct arena *a, struct cloud_response *ret, int status,
 		   const json_t *body)
@@ -50,12 +55,28 @@ static void post(struct cloud *c, struct arena *a, const char *what, const json_
 			answer(a, ret, 200, c->faults);
 		else
 			answer_error(a, ret, 400, "not a fault rule");
+	} else if (streq(what, "kube") && json_str_at(body, "name") &&
+		   json_str_at(body, "id")) {
+		cloud_kube_create(c, json_str_at(body, "name"), json_str_at(body, "id"));
+		answer(a, ret, 200, body);
+	} else if (streq(what, "fleet")) {
+		if (cloud_fleet(c, a, body))
+			answer(a, ret, 200, body);
+		else
+			answer_error(a, ret, 400, "no such cluster");
 	} else if (streq(what, "clock") && c->move_clock) {
 		c->move_clock(c->o.clock, json_int_or(body, "advance_ms", 0));
 		cloud_advance(c);
 		answer(a, ret, 200,
 		       json_packf(a, "{s:I}", "wall_ms",
 				  (json_int_t)c->o.clock->wall_ms(c->o.clock)));
+	} else if (str_starts(what, "review/")) {
+		const json_t *review = ks_review(c, a, what + strlen("review/"), body);
+
+		if (review)
+			answer(a, ret, 200, review);
+		else
+			answer_error(a, ret, 400, "not a review");
 	} else {
 		answer_error(a, ret, 404, "no such control");
 	}

@@ -113,7 +113,7 @@ bool sm_batch_add(struct cloud_call *c, json_t **ret_out)
 /* --- delete, reboot, replace ---------------------------------------------- */
 
 struct batch {
-	const char *code_member, *missing, *busy, *wrong;
+	const char *code_member, *missing, *busy, *wrong, *what;
 	void (*act)(struct sm_work *w, json_t *node);
 };
 
@@ -128,10 +128,29 @@ static void remove_and_lower(struct sm_work *w, json_t *node)
 	sm_group_count(w, group);
 }
 
-static const char *refusal(const struct batch *b, const json_t *node)
+/* settings.node_errors: {id: {"code": "…", "times": n}}, one time less after each. */
+static const char *set_error(struct sm_work *w, const char *id)
 {
-	if (!node)
-		return b->missing;
+	const json_t *all = json_object_get(cloud_settings(w->cloud), "node_errors");
+	const json_t *row = json_object_get(all, id);
+	const int64_t times = json_int_or(row, "times", 1);
+	const char *code = json_str_at(row, "code");
+
+	if (!code || times < 1)
+		return NULL;
+	code = arena_strdup(w->arena, code);
+	cloud_configure(w->cloud, json_packf(w->arena, "{s:{s:{s:I}}}", "node_errors", id,
+					     "times", (json_int_t)times - 1));
+	return code;
+}
+
+static const char *refusal(struct sm_work *w, const struct batch *b, const char *id,
+			   const json_t *node)
+{
+	const char *code = set_error(w, id);
+
+	if (!node || code)
+		return node ? code : b->missing;
 	if (sm_node_phase(node, "leaving") || sm_node_phase(node, "replacing"))
 		return b->busy;
 	if (b->act != remove_and_lower && !sm_node_phase(node, "running") &&
@@ -143,7 +162,7 @@ static const char *refusal(const struct batch *b, const json_t *node)
 static void one(struct sm_work *w, const struct batch *b, const char *id, json_t *node,
 		const char *id_member, json_t *ok, json_t *failed)
 {
-	const char *why = refusal(b, node);
+	const char *why = refusal(w, b, id, node);
 
 	if (why) {
 		json_push(failed,
@@ -152,6 +171,15 @@ static void one(struct sm_work *w, const struct batch *b, const char *id, json_t
 				    arena_printf(w->arena, "Node %s: %s", id, why)));
 		return;
 	}
+	sm_event(w, &(struct sm_event){.level = "Info",
+				       .type = "Instance",
+				       .group = json_str_at(node, "InstanceGroupName"),
+				       .instance = json_str_at(node, "InstanceId"),
+				       .logical_id = json_str_at(node, "NodeLogicalId"),
+				       .text = arena_printf(
+					       w->arena, "Instance %s: %s was requested.",
+					       json_str_or(node, "InstanceId", id),
+					       b->what)});
 	b->act(w, node);
 	json_push(ok, json_string(id));
 }
@@ -206,6 +234,7 @@ bool sm_batch_delete(struct cloud_call *c, json_t **ret_out)
 				       .missing = "NodeIdNotFound",
 				       .busy = "NodeIdInUse",
 				       .wrong = "InvalidNodeStatus",
+				       .what = "deletion",
 				       .act = remove_and_lower};
 
 	return run_batch(c, &b, ret_out);
@@ -217,6 +246,7 @@ bool sm_batch_reboot(struct cloud_call *c, json_t **ret_out)
 				       .missing = "InstanceIdNotFound",
 				       .busy = "InstanceIdInUse",
 				       .wrong = "InvalidInstanceStatus",
+				       .what = "a reboot",
 				       .act = sm_node_reboot};
 
 	return run_batch(c, &b, ret_out);
@@ -228,6 +258,7 @@ bool sm_batch_replace(struct cloud_call *c, json_t **ret_out)
 				       .missing = "InstanceIdNotFound",
 				       .busy = "InstanceIdInUse",
 				       .wrong = "InvalidInstanceStatus",
+				       .what = "a replacement",
 				       .act = sm_node_replace};
 
 	return run_batch(c, &b, ret_out);

@@ -92,21 +92,49 @@ static bool in_group(struct sm_work *w, const json_t *node, const char *group)
 	       streq(json_str_at(node, "InstanceGroupName"), group);
 }
 
+static void put_count(json_t *group, int64_t now)
+{
+	json_put_int(group, "CurrentCount", now);
+	if (now == json_int_or(group, "TargetCount", 0))
+		json_drop(group, "ActiveOperations");
+	else
+		json_object_set_new(group, "ActiveOperations",
+				    json_pack("{s:i}", "Scaling", 1));
+}
+
+void sm_groups_count(struct sm_work *w)
+{
+	json_t *counts = json_new_object(w->arena), *node, *g;
+	const char *id;
+	size_t i;
+
+	json_object_foreach(cloud_table(w->cloud, SM_NODES), id, node) {
+		const char *name =
+			json_string_value(json_object_get(node, "InstanceGroupName"));
+		json_t *n = json_object_get(counts, name);
+
+		if (!sm_is_counted(node) || !in_group(w, node, name))
+			continue;
+		if (n)
+			json_integer_set(n, json_integer_value(n) + 1);
+		else
+			json_object_set_new(counts, name, json_integer(1));
+	}
+	json_array_foreach(json_object_get(w->cluster, "InstanceGroups"), i, g)
+		put_count(g, json_int_or(counts, json_str_or(g, "InstanceGroupName", ""),
+					 0));
+}
+
 void sm_group_count(struct sm_work *w, json_t *group)
 {
 	const char *name = json_str_or(group, "InstanceGroupName", ""), *id;
-	int64_t target = json_int_or(group, "TargetCount", 0), now = 0;
+	int64_t now = 0;
 	json_t *node;
 
 	json_object_foreach(cloud_table(w->cloud, SM_NODES), id, node)
 		if (in_group(w, node, name) && sm_is_counted(node))
 			now++;
-	json_put_int(group, "CurrentCount", now);
-	if (now == target)
-		json_drop(group, "ActiveOperations");
-	else
-		json_object_set_new(group, "ActiveOperations",
-				    json_pack("{s:i}", "Scaling", 1));
+	put_count(group, now);
 }
 
 /* The youngest that never ran go first: AWS chooses, and so do we. */

@@ -36,7 +36,7 @@ static json_t *labels_of(struct sm_work *w, const json_t *group, const json_t *n
 		{"sagemaker.amazonaws.com/instance-group-name",
 		 json_str_or(node, "InstanceGroupName", "")},
 		{"sagemaker.amazonaws.com/node-health-status",
-		 is_checking(node) ? "Unschedulable" : "Schedulable"},
+		 is_checking(node) ? "Unschedulable" : sm_health_word(node)},
 	};
 	json_t *labels = json_object();
 
@@ -48,6 +48,7 @@ static json_t *labels_of(struct sm_work *w, const json_t *group, const json_t *n
 			json_string(is_checking(node) ? "InProgress" : "Passed"));
 	json_object_update(labels, json_at(group, "KubernetesConfig.DesiredLabels"));
 	json_object_update(labels, json_object_get(node, "_labels"));
+	json_object_update(labels, json_at(node, "_fault.labels"));
 	return labels;
 }
 
@@ -63,7 +64,7 @@ static json_t *taints_of(const json_t *group, const json_t *node, bool ready)
 
 	if (!ready)
 		json_push(list, taint("node.kubernetes.io/not-ready", "", "NoSchedule"));
-	if (is_checking(node))
+	if (is_checking(node) || json_object_get(node, "_fault"))
 		json_push(list, taint("sagemaker.amazonaws.com/node-health-status",
 				      "Unschedulable", "NoSchedule"));
 	json_array_foreach(json_at(group, "KubernetesConfig.DesiredTaints"), i, t)
@@ -117,6 +118,18 @@ static const char *kubelet_version(struct sm_work *w, const json_t *node)
 			    json_str_or(eks, "version", "1.34"));
 }
 
+/* Another one after every boot of every instance. */
+static const char *boot_id(struct sm_work *w, const json_t *node)
+{
+	const char *h = json_digest(
+		w->arena,
+		json_packf(w->arena, "[s,I]", json_str_or(node, "InstanceId", ""),
+			   (json_int_t)json_int_or(node, "_boots", 0)));
+
+	return arena_printf(w->arena, "%.8s-%.4s-%.4s-%.4s-%.12s", h, h + 8, h + 12,
+			    h + 16, h + 20);
+}
+
 static json_t *status_of(struct sm_work *w, const json_t *node, bool ready)
 {
 	json_t *cap = capacity_of(w, node), *conditions = json_array();
@@ -131,6 +144,10 @@ static json_t *status_of(struct sm_work *w, const json_t *node, bool ready)
 		  condition("DiskPressure", false, "KubeletHasNoDiskPressure", at));
 	json_push(conditions,
 		  condition("PIDPressure", false, "KubeletHasSufficientPID", at));
+	if (json_object_get(node, "_fault"))
+		json_push(conditions,
+			  condition(json_str_or(node, "_fault.type", ""), true,
+				    json_str_or(node, "_fault.reason", ""), at));
 	json_push(conditions, condition("Ready", ready,
 					ready ? "KubeletReady" : "KubeletNotReady", at));
 	return json_pack(
@@ -139,11 +156,11 @@ static json_t *status_of(struct sm_work *w, const json_t *node, bool ready)
 		"addresses", "type", "InternalIP", "address",
 		json_str_or(node, "PrivatePrimaryIp", "10.0.0.1"), "type", "Hostname",
 		"address", node_name(w, node), "nodeInfo", "machineID", "", "systemUUID",
-		"", "bootID", "", "kernelVersion", "6.1.140-154.222.amzn2023.x86_64",
-		"osImage", "Amazon Linux 2023", "containerRuntimeVersion",
-		"containerd://2.0.5", "kubeletVersion", kubelet_version(w, node),
-		"kubeProxyVersion", "", "operatingSystem", "linux", "architecture",
-		"amd64");
+		"", "bootID", boot_id(w, node), "kernelVersion",
+		"6.1.140-154.222.amzn2023.x86_64", "osImage", "Amazon Linux 2023",
+		"containerRuntimeVersion", "containerd://2.0.5", "kubeletVersion",
+		kubelet_version(w, node), "kubeProxyVersion", "", "operatingSystem",
+		"linux", "architecture", "amd64");
 }
 
 void sm_kube_put(struct sm_work *w, const json_t *group, const json_t *node, bool ready)
@@ -163,6 +180,7 @@ void sm_kube_put(struct sm_work *w, const json_t *group, const json_t *node, boo
 	/* What others wrote outlives what the node reports of itself. */
 	json_object_update_missing(json_at(obj, "metadata.labels"),
 				   json_at(old, "metadata.labels"));
+	sm_health_clean(node, json_at(obj, "metadata.labels"));
 	if (json_at(old, "metadata.annotations"))
 		json_object_set(json_at(obj, "metadata"), "annotations",
 				json_at(old, "metadata.annotations"));

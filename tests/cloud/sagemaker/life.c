@@ -54,10 +54,10 @@ static void refresh_groups(struct sm_work *w)
 {
 	json_t *groups = json_object_get(w->cluster, "InstanceGroups");
 
+	sm_groups_count(w);
 	for (size_t i = json_array_size(groups); i-- > 0;) {
 		json_t *g = json_array_get(groups, i);
 
-		sm_group_count(w, g);
 		if (streq(json_str_at(g, "Status"), "Deleting")) {
 			if (count_nodes(w, json_str_or(g, "InstanceGroupName", "")) == 0)
 				json_array_remove(groups, i);

@@ -192,6 +192,7 @@ static void launch(struct sm_work *w, json_t *node)
 	}
 	json_put_str(node, "InstanceId", cloud_id(w->cloud, w->arena, "i-", 17));
 	json_object_set_new(node, "LaunchTime", cloud_seconds(w->now_ms));
+	json_put_int(node, "_boots", 1);
 	set_phase(w, node, "booting", BOOT_MS);
 	e.instance = json_str_at(node, "InstanceId");
 	e.text = arena_printf(w->arena, "Instance %s provisioned successfully.",
@@ -234,6 +235,8 @@ static void joined(struct sm_work *w, json_t *node)
 
 static void settled(struct sm_work *w, json_t *node)
 {
+	if (sm_node_phase(node, "rebooting"))
+		json_put_int(node, "_boots", json_int_or(node, "_boots", 0) + 1);
 	set_phase(w, node, "running", 0);
 	set_status(node, "Running", NULL);
 	sm_kube_put(w, group_of(w, node), node, true);
@@ -272,14 +275,18 @@ static void left(struct sm_work *w, const char *id, json_t *node)
 	}
 	json_drop(node, "InstanceId");
 	json_drop(node, "_checked");
+	json_drop(node, "_fault");
 	set_status(node, "Pending", NULL);
 	set_phase(w, node, "wanted", LAUNCH_MS);
 }
 
 void sm_node_advance(struct sm_work *w, const char *id, json_t *node)
 {
-	if (w->now_ms < json_int_or(node, "_until_ms", 0) ||
-	    sm_node_phase(node, "running"))
+	if (sm_node_phase(node, "running")) {
+		sm_health_advance(w, node);
+		return;
+	}
+	if (w->now_ms < json_int_or(node, "_until_ms", 0))
 		return;
 	if (sm_node_phase(node, "wanted"))
 		launch(w, node);

@@ -74,6 +74,7 @@ const char *sm_group_type(const json_t *group);
 /* Makes the number of nodes follow the target; refreshes the counts. */
 void sm_group_reconcile(struct sm_work *w, json_t *group);
 void sm_group_count(struct sm_work *w, json_t *group);
+void sm_groups_count(struct sm_work *w); /* all of them, in one walk */
 void sm_group_drop(struct sm_work *w, const char *name);
 
 /* node.c */
@@ -102,6 +103,12 @@ const json_t *sm_group_vpc(const json_t *cluster, const json_t *group);
 /* kubenode.c */
 void sm_kube_put(struct sm_work *w, const json_t *group, const json_t *node, bool ready);
 void sm_kube_remove(struct sm_work *w, const json_t *node);
+
+/* health.c: faults of nodes, and automatic recovery. */
+const char *sm_health_word(const json_t *node); /* of the label */
+/* The agent's labels go with the fault. */
+void sm_health_clean(const json_t *node, json_t *labels);
+void sm_health_advance(struct sm_work *w, json_t *node);
 
 /* batch.c, read.c, event.c, plan.c */
 cloud_handler sm_batch_add, sm_batch_delete, sm_batch_reboot, sm_batch_replace;
