@@ -95,6 +95,22 @@ static void put_aws_auth(struct cloud *c, const char *cluster)
 		      "kube-system", "data", "mapRoles", ""));
 }
 
+/* A real API server, when the settings have one for this cluster. */
+static void put_endpoint(struct cloud *c, struct arena *a, json_t *cluster,
+			 const char *id)
+{
+	const struct cloud_options *o = cloud_opts(c);
+	const json_t *external =
+		json_object_get(json_object_get(cloud_settings(c), "kube_external"),
+				json_str_or(cluster, "name", ""));
+	const char *ca = json_str_or(external, "ca", o->kube_ca_pem);
+
+	json_put_str(cluster, "endpoint",
+		     json_str_or(external, "endpoint",
+				 arena_printf(a, "%s/k8s/%s", o->kube_base_url, id)));
+	json_put_str(cluster, "certificateAuthority.data", base64(a, ca));
+}
+
 void eks_kubernetes_start(struct cloud *c, struct arena *a, json_t *cluster)
 {
 	static const char *const namespaces[] = {"default", "kube-system", "kube-public",
@@ -105,9 +121,7 @@ void eks_kubernetes_start(struct cloud *c, struct arena *a, json_t *cluster)
 
 	cloud_kube_create(c, name, id);
 	json_put_str(cluster, "_kube_id", id);
-	json_put_str(cluster, "endpoint",
-		     arena_printf(a, "%s/k8s/%s", o->kube_base_url, id));
-	json_put_str(cluster, "certificateAuthority.data", base64(a, o->kube_ca_pem));
+	put_endpoint(c, a, cluster, id);
 	json_put_str(cluster, "identity.oidc.issuer",
 		     arena_printf(a, "https://oidc.eks.%s.amazonaws.com/id/%s", o->region,
 				  id));

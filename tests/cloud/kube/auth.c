@@ -3,8 +3,10 @@
 #include "tests/cloud/kube/server.h"
 
 /*
- * EKS: a bearer token names an IAM principal; its access entry decides.
+ * EKS: a bearer token names an IAM principal; its access entry decides. Besides,
+ * tokens of service accounts, and impersonation.
  * https://docs.aws.amazon.com/eks/latest/userguide/access-policy-permissions.html
+ * https://kubernetes.io/docs/reference/access-authn-authz/authentication/
  */
 
 /* "arn:aws:sts::A:assumed-role/R/session" is the role "arn:aws:iam::A:role/R". */
@@ -77,88 +79,28 @@ static bool is_creator(struct ks *k, const char *arn)
 			    "accessConfig.bootstrapClusterCreatorAdminPermissions", true);
 }
 
-static bool rule_covers(const json_t *list, const char *word)
-{
-	const json_t *v = NULL;
-	size_t i = 0;
-
-	json_array_foreach(list, i, v) {
-		if (streq(json_string_value(v), "*") || streq(json_string_value(v), word))
-			return true;
-	}
-	return false;
-}
-
-static bool role_allows(const json_t *role, const char *verb, const struct ks_kind *kind)
-{
-	const json_t *rule = NULL;
-	size_t i = 0;
-
-	json_array_foreach(json_at(role, "rules"), i, rule) {
-		if (rule_covers(json_at(rule, "verbs"), verb) && kind &&
-		    rule_covers(json_at(rule, "apiGroups"), kind->group) &&
-		    rule_covers(json_at(rule, "resources"), kind->plural))
-			return true;
-	}
-	return false;
-}
-
-static bool subject_is(const json_t *binding, const json_t *entry)
-{
-	const json_t *s = NULL;
-	size_t i = 0;
-
-	json_array_foreach(json_at(binding, "subjects"), i, s) {
-		const char *name = json_str_or(s, "name", "");
-
-		if (streq(json_str_at(s, "kind"), "User") &&
-		    streq(json_str_at(entry, "username"), name))
-			return true;
-		if (streq(json_str_at(s, "kind"), "Group") &&
-		    rule_covers(json_at(entry, "kubernetesGroups"), name))
-			return true;
-	}
-	return false;
-}
-
-static bool rbac_allows(struct ks *k, const json_t *entry, const char *verb,
-			const struct ks_kind *kind)
-{
-	const char *key = NULL;
-	json_t *b = NULL;
-
-	json_object_foreach(ks_all(k, "rbac.authorization.k8s.io/clusterrolebindings"),
-			    key, b) {
-		if (subject_is(b, entry) &&
-		    role_allows(ks_at(k, "rbac.authorization.k8s.io/clusterroles", NULL,
-				      json_str_at(b, "roleRef.name")),
-				verb, kind))
-			return true;
-	}
-	return false;
-}
-
-bool ks_user_may(struct ks *k, const char *user, const char *verb, const char *ns,
-		 const struct ks_kind *kind)
+bool ks_may(struct ks *k, struct arena *a, const struct ks_user *u,
+	    const struct ks_ask *ask)
 {
 	const json_t *entry = NULL;
 	const json_t *association = NULL;
 	const char *policy = NULL;
 
-	if (streq(user, "system:admin") || is_creator(k, user))
+	if (ks_user_in(u, "system:masters") || (u->arn && is_creator(k, u->arn)))
 		return true;
-	entry = entry_of(k, user);
+	entry = u->arn ? entry_of(k, u->arn) : NULL;
 	json_object_foreach(json_at(entry, "_policies"), policy, association) {
-		if (scope_covers(association, ns) &&
-		    policy_allows(policy, verb, kind ? kind->plural : ""))
+		if (scope_covers(association, ask->ns) &&
+		    policy_allows(policy, ask->verb, ask->plural ? ask->plural : ""))
 			return true;
 	}
-	return rbac_allows(k, entry, verb, kind);
+	return ks_rbac_allows(k, a, u, ask);
 }
 
 const char *ks_verb(const struct ks_req *q)
 {
 	const char *m = q->raw->method;
+	const char *watch = ks_query(q, "watch");
 
 	if (streq(m, "POST"))
 		return "create";
@@ -170,7 +112,7 @@ const char *ks_verb(const struct ks_req *q)
 		return q->name ? "delete" : "deletecollection";
 	if (q->name)
 		return "get";
-	return ks_query(q, "watch") ? "watch" : "list";
+	return watch && !streq(watch, "0") && !streq(watch, "false") ? "watch" : "list";
 }
 
 static bool unauthorized(struct ks_req *q)
@@ -179,51 +121,167 @@ static bool unauthorized(struct ks_req *q)
 	return ks_fail(q, 401, "Unauthorized", "Unauthorized");
 }
 
-static bool forbidden(struct ks_req *q)
+/* "configmaps \"c\" is forbidden: User \"u\" cannot get resource …" */
+static bool forbidden(struct ks_req *q, const struct ks_user *u, const struct ks_ask *ask)
 {
-	const char *what = *q->kind->group ? arena_printf(q->a, "%s.%s", q->kind->plural,
-							  q->kind->group)
-					   : q->kind->plural;
-	const char *where = q->ns ? arena_printf(q->a, " in the namespace \"%s\"", q->ns)
-				  : " at the cluster scope";
+	const char *what = NULL;
+	const char *full = NULL;
+	const char *where = ask->ns ? arena_printf(q->a, " in the namespace \"%s\"", ask->ns)
+				    : " at the cluster scope";
 
+	if (ask->path)
+		return ks_fail(q, 403, "Forbidden",
+			       "forbidden: User \"%s\" cannot %s path \"%s\"", u->name,
+			       ask->verb, ask->path);
+	what = *ask->group ? arena_printf(q->a, "%s.%s", ask->plural, ask->group)
+			   : ask->plural;
+	full = ask->sub ? arena_printf(q->a, "%s/%s", ask->plural, ask->sub)
+			: ask->plural;
 	return ks_fail(
 		q, 403, "Forbidden",
 		"%s%s%s%s is forbidden: User \"%s\" cannot %s resource \"%s\" in API "
 		"group \"%s\"%s",
-		what, q->name ? " \"" : "", q->name ? q->name : "", q->name ? "\"" : "",
-		q->user, ks_verb(q), q->kind->plural, q->kind->group, where);
+		what, ask->name ? " \"" : "", ask->name ? ask->name : "",
+		ask->name ? "\"" : "", u->name, ask->verb, full, ask->group, where);
+}
+
+/* --- who asks ------------------------------------------------------------------ */
+
+static void add_group(struct ks_user *u, const char *name)
+{
+	json_array_append_new(u->groups, json_string(name));
+}
+
+static struct ks_user plain_user(struct ks_req *q, const char *name)
+{
+	struct ks_user u = {.name = name, .groups = json_new_list(q->a)};
+	const char *account = "system:serviceaccount:";
+	struct str rest = str_of(name);
+
+	if (str_starts(name, account)) {
+		rest = (struct str){name + strlen(account), strlen(name) - strlen(account)};
+		add_group(&u, "system:serviceaccounts");
+		add_group(&u, arena_printf(q->a, "system:serviceaccounts:%s",
+					   str_dup(q->a, str_cut(&rest, ':'))));
+	}
+	return u;
+}
+
+static bool by_account_token(struct ks_req *q, const char *token)
+{
+	const json_t *t = json_object_get(json_at(q->k.root, "tokens"), token);
+	const char *ns = json_str_or(t, "namespace", "");
+	const char *name = json_str_or(t, "name", "");
+	const json_t *account = t ? ks_at(&q->k, "/serviceaccounts", ns, name) : NULL;
+
+	if (!account ||
+	    !streq(json_str_at(account, "metadata.uid"), json_str_at(t, "uid")) ||
+	    q->k.now_ms >= json_int_or(t, "until_ms", 0))
+		return false;
+	q->who = plain_user(
+		q, arena_printf(q->a, "system:serviceaccount:%s:%s", ns, name));
+	add_group(&q->who, "system:authenticated");
+	return true;
 }
 
 /* Settings may name tokens of their own: {"kube_tokens": {"secret": "arn:…"}}. */
-static const char *user_of(struct ks_req *q, const char *token)
+static bool by_token(struct ks_req *q, const char *token)
 {
 	const json_t *tokens = json_at(cloud_settings(q->k.cloud), "kube_tokens");
-	const char *named = json_string_value(json_object_get(tokens, token));
-	const char *arn = NULL;
+	const char *arn = json_string_value(json_object_get(tokens, token));
+	const json_t *entry = NULL;
+	const json_t *group = NULL;
+	size_t i = 0;
 
-	if (named)
-		return named;
-	return cloud_verify_eks_token_of(q->k.cloud, q->k.name, token, &arn) ? arn : NULL;
+	if (by_account_token(q, token))
+		return true;
+	if (!arn && !cloud_verify_eks_token_of(q->k.cloud, q->k.name, token, &arn))
+		return false;
+	q->who = plain_user(q, arn);
+	add_group(&q->who, "system:authenticated");
+	if (streq(arn, "system:admin")) {
+		add_group(&q->who, "system:masters");
+		return true;
+	}
+	q->who.arn = arn;
+	entry = entry_of(&q->k, arn);
+	json_array_foreach(json_at(entry, "kubernetesGroups"), i, group) {
+		add_group(&q->who, json_string_value(group));
+	}
+	if (json_str_at(entry, "username"))
+		q->who.name = json_str_at(entry, "username");
+	/* Without an access entry EKS does not know who that is: 401, not 403. */
+	return entry || is_creator(&q->k, arn);
+}
+
+static bool may_be(struct ks_req *q, const char *plural, const char *ns, const char *name)
+{
+	const struct ks_ask ask = {.verb = "impersonate",
+				   .group = "",
+				   .plural = plural,
+				   .ns = ns,
+				   .name = name};
+
+	if (ks_may(&q->k, q->a, &q->who, &ask))
+		return true;
+	q->kind = NULL;
+	return forbidden(q, &q->who, &ask);
+}
+
+static bool impersonate(struct ks_req *q)
+{
+	const char *name = ks_header(q, "impersonate-user");
+	struct ks_user u;
+	struct str rest;
+
+	if (!name)
+		return true;
+	u = plain_user(q, name);
+	if (json_array_size(u.groups) > 0) {
+		rest = str_of(name + strlen("system:serviceaccount:"));
+		const char *ns = str_dup(q->a, str_cut(&rest, ':'));
+
+		if (!may_be(q, "serviceaccounts", ns, str_dup(q->a, rest)))
+			return false;
+	} else if (!may_be(q, "users", NULL, name)) {
+		return false;
+	}
+	for (size_t i = 0; i < q->raw->n_headers; i++) {
+		const struct http_header *h = &q->raw->header[i];
+
+		if (strcasecmp(h->name, "impersonate-group") != 0)
+			continue;
+		if (!may_be(q, "groups", NULL, h->value))
+			return false;
+		add_group(&u, h->value);
+	}
+	if (!ks_user_in(&u, "system:authenticated") && !streq(name, "system:anonymous"))
+		add_group(&u, "system:authenticated");
+	q->who = u;
+	return true;
 }
 
 bool ks_authorize(struct ks_req *q)
 {
 	const char *header = ks_header(q, "authorization");
+	struct ks_ask ask;
 
-	if (!header || strncasecmp(header, "Bearer ", 7) != 0)
+	if (!header || strncasecmp(header, "Bearer ", 7) != 0 || !by_token(q, header + 7))
 		return unauthorized(q);
-	/* Answering as if it had not been asked for would be the wrong answer. */
-	if (ks_header(q, "impersonate-user"))
-		return ks_fail(q, 501, "NotImplemented",
-			       "The simulated API server does not impersonate");
-	q->user = user_of(q, header + 7);
-	/* Without an access entry EKS does not know who that is: 401, not 403. */
-	if (!q->user || (!streq(q->user, "system:admin") && !is_creator(&q->k, q->user) &&
-			 !entry_of(&q->k, q->user)))
-		return unauthorized(q);
-	if (q->kind && !(q->kind->has & KS_NO_STORE) &&
-	    !ks_user_may(&q->k, q->user, ks_verb(q), q->ns, q->kind))
-		return forbidden(q);
-	return true;
+	q->user = q->who.arn ? q->who.arn : q->who.name;
+	if (!impersonate(q))
+		return false;
+	ask = q->kind ? (struct ks_ask){.verb = ks_verb(q),
+					.group = q->kind->group,
+					.plural = q->kind->plural,
+					.sub = q->sub,
+					.ns = q->ns,
+					.name = q->name}
+		      : (struct ks_ask){.verb = "get", .path = q->path};
+	/* Everybody may ask what he may. */
+	if (q->kind && (q->kind->has & KS_NO_STORE))
+		return true;
+	if (!q->kind && q->who.arn)
+		return true;
+	return ks_may(&q->k, q->a, &q->who, &ask) || forbidden(q, &q->who, &ask);
 }

@@ -10,6 +10,11 @@
 #include "tests/cloud/kube/store.h"
 
 /* --- request --- */
+struct ks_user {
+	const char *name; /* as Kubernetes knows it; messages say it */
+	json_t *groups;
+	const char *arn; /* of an IAM principal, whose access entry counts; NULL */
+};
 struct ks_req {
 	struct ks k;
 	struct arena *a;
@@ -19,7 +24,8 @@ struct ks_req {
 	const json_t *query; /* name -> decoded value */
 	const struct ks_kind *kind;
 	const char *ns, *name, *sub;
-	const char *user;
+	const char *user; /* who.arn or who.name, for the ledger */
+	struct ks_user who;
 	const char *manager;
 	bool dry_run;
 	json_t *body; /* decoded; NULL: none */
@@ -71,16 +77,28 @@ json_t *ks_table(struct ks *k, struct arena *a, const struct ks_kind *kind,
 		 const json_t *items, const json_t *list_meta);
 json_t *ks_metadata_only(struct arena *a, const json_t *obj);
 
-/* --- auth.c --- */
+/* --- auth.c, rbac.c --- */
+/* What somebody wants: a path, or a verb on a resource. */
+struct ks_ask {
+	const char *verb, *path;
+	const char *group, *plural, *sub, *ns, *name;
+};
 /* false after 401 or 403. */
 bool ks_authorize(struct ks_req *q);
-bool ks_user_may(struct ks *k, const char *user, const char *verb, const char *ns,
-		 const struct ks_kind *kind);
+bool ks_may(struct ks *k, struct arena *a, const struct ks_user *u,
+	    const struct ks_ask *ask);
+bool ks_user_in(const struct ks_user *u, const char *group);
+bool ks_rbac_allows(struct ks *k, struct arena *a, const struct ks_user *u,
+		    const struct ks_ask *ask);
+/* Rules that hold for the user in a namespace; NULL: in the cluster alone. */
+json_t *ks_rules_of(struct ks *k, struct arena *a, const struct ks_user *u,
+		    const char *ns);
 const char *ks_verb(const struct ks_req *q);
 
-/* --- sub.c: pods/log, eviction, scale, token, reviews --- */
+/* --- sub.c, review.c: pods/log, eviction, binding, scale, tokens, reviews --- */
 bool ks_serve_sub(struct ks_req *q);
 bool ks_serve_review(struct ks_req *q);
+void ks_serve_token(struct ks_req *q);
 void ks_serve_log(struct ks_req *q);
 
 #endif

@@ -13,6 +13,8 @@
  *   kube_fail          {"namespace/pod or its owner": "message"}: ends so, if ever
  *   kube_pod_start_ms, kube_pod_stop_ms, kube_job_run_ms   of a container
  *   kube_injection_ms  from a ready webhook to one that answers
+ *   kube_external      {"cluster": {"endpoint", "ca"}}: a real API server that
+ *                      DescribeCluster names; it asks by POST _cloud/review/CLUSTER
  *   kube_history       how many changes a watch can go back
  */
 #ifndef INSTANTSTART_TESTS_CLOUD_KUBE_SERVER_H
