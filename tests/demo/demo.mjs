@@ -4,6 +4,7 @@ import {spawnSync} from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import {clear, cloudOf, loginLink, shellEnv, token, tools, top, up} from '../stack/stack.mjs';
+import {envText, printed, shown} from './commands.mjs';
 import {bold, dim, follow, green, red} from './follow.mjs';
 
 const PORT = Number(process.env.DEMO_PORT ?? 3099);
@@ -20,24 +21,12 @@ const REQUEST = {
 	count: 2,
 };
 
-/** A file to source: the same cloud and keys for aws and kubectl. */
-function writeEnv(s)
+/** A command of the list, as it would be typed, with the file to source sourced. */
+function show(s, command)
 {
-	const lines = {
-		...Object.fromEntries(Object.entries(s.env).filter(([k]) => k.startsWith('AWS_'))),
-		AWS_REGION: s.env.INSTANTSTART_REGION,
-		KUBECONFIG: `${s.dir}/kubeconfig`,
-	};
-	const text = Object.entries(lines).map(([k, v]) => `export ${k}='${v}'\n`).join('');
-
-	fs.writeFileSync(`${s.dir}/env`, `${text}export PATH='${tools}':"$PATH"\n`, {mode: 0o600});
-	return {...shellEnv(s), ...lines};
-}
-
-function show(env, command, args)
-{
-	console.log(`\n${bold(`$ ${command} ${args.join(' ')}`)}`);
-	const done = spawnSync(command, args, {encoding: 'utf8', cwd: top, env});
+	console.log(`\n${bold(`$ ${command}`)}`);
+	const done = spawnSync('bash', ['-c', `. ${s.dir}/env && ${command}`],
+		{encoding: 'utf8', cwd: top, env: shellEnv(s)});
 
 	process.stdout.write(done.stdout);
 	if (done.status !== 0)
@@ -102,22 +91,14 @@ async function demo()
 	/* An account that was granted GPUs: a new one has none (ml.g5.12xlarge). */
 	await cloudOf(s.cloud_url).settings({quota: {'L-4C3F99F6': 16}});
 	const {cluster, seconds} = await makeCluster(s);
-	const env = writeEnv(s);
+
+	fs.writeFileSync(`${s.dir}/env`, envText(s.env, s.dir, tools), {mode: 0o600});
 
 	console.log(`\n${green('✓')} ${bold(`${cluster.name} is ${cluster.status}`)} after ${seconds.toFixed(0)} s: ${
 		cluster.resources.length} objects made, Kubernetes ${cluster.kubernetes_version}, ${cluster.endpoint}`);
-	show(env, 'aws', ['eks', 'update-kubeconfig', '--name', 'demo', '--kubeconfig', short(`${s.dir}/kubeconfig`)]);
-	show(env, 'aws', ['sagemaker', 'list-cluster-nodes', '--cluster-name', 'demo', '--output', 'table', '--query',
-		'ClusterNodeSummaries[].{group:InstanceGroupName,id:InstanceId,type:InstanceType,status:InstanceStatus.Status}']);
-	show(env, 'kubectl', ['get', 'nodes,pv,pvc']);
-	console.log(`
-Look around yourself:
-
-  . ${short(s.dir)}/env
-  aws cloudformation describe-stack-resources --stack-name instantstart-demo --output table
-  aws sagemaker describe-cluster --cluster-name demo
-  kubectl get pods -A
-  curl -s ${s.url}/api/v1/clusters/demo -H "Authorization: Bearer $(cat ${short(s.dir)}/token)"`);
+	for (const command of shown(short(s.dir)))
+		show(s, command);
+	console.log(`\nLook around yourself:\n\n${printed(short(s.dir), s.url).map(c => `  ${c}`).join('\n')}`);
 	printEnd(s, s.login ?? loginLink(s));
 }
 
