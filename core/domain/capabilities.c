@@ -22,6 +22,8 @@ extern const struct capability cap_reconcile_dependencies;
 extern const struct capability cap_get_dependencies;
 extern const struct capability cap_create_hyperpod_cluster;
 extern const struct capability cap_get_hyperpod_cluster;
+extern const struct capability cap_get_features;
+extern const struct capability cap_update_features;
 extern const struct capability cap_create_s3_storage;
 extern const struct capability cap_list_storages;
 extern const struct capability cap_delete_storage;
@@ -68,6 +70,8 @@ const struct capability *const capabilities[] = {
 	&cap_get_dependencies,
 	&cap_create_hyperpod_cluster,
 	&cap_get_hyperpod_cluster,
+	&cap_get_features,
+	&cap_update_features,
 	&cap_create_s3_storage,
 	&cap_list_storages,
 	&cap_delete_storage,

@@ -3,6 +3,8 @@
 
 #include "core/domain/capability.h"
 #include "core/domain/cluster/kinds.h"
+#include "core/domain/feature/kinds.h"
+#include "core/domain/karpenter/karpenter.h"
 #include "core/domain/node/kinds.h"
 
 const struct kind *const kinds[] = {
@@ -11,9 +13,14 @@ const struct kind *const kinds[] = {
 	&kind_import_cluster,
 	&kind_reconcile_dependencies,
 	&kind_create_hyperpod_cluster,
+	&kind_update_features,
+	&kind_set_training_operator,
+	&kind_set_inference_operator,
+	&kind_set_tiered_checkpointing,
 	&kind_create_s3_storage,
 	&kind_delete_storage,
 	&kind_delete_cluster,
+	&kind_set_autoscaling,
 	&kind_reboot_nodes,
 	&kind_replace_nodes,
 	&kind_delete_nodes,

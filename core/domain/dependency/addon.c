@@ -26,11 +26,66 @@ bool identity_read(struct step_ctx *c, struct exchange *x, const struct componen
 					 eks_name(c), "associationId", id));
 }
 
+json_t *component_tags(struct step_ctx *c)
+{
+	json_t *tags = step_tag_map(c);
+
+	if (step_input(c, "feature"))
+		json_object_set_new(tags, FEATURE_TAG,
+				    json_string(step_input(c, "feature")));
+	return tags;
+}
+
+/* Somebody else's, or ours without its tag: only the caller knows. */
+static bool adopt(struct step_ctx *c, struct exchange *x, const char *arn)
+{
+	if (!json_bool_or(c->input, "adopt", false) || !arn)
+		return false;
+	c->item = "adopt";
+	exchange_aws(x, AWS_EKS_TagResource,
+		     json_packf(c->arena, "{s:s, s:O}", "resourceArn", arn, "tags",
+				component_tags(c)));
+	x->what = arena_printf(c->arena, "Adopt %s", arn);
+	return true;
+}
+
+static bool is_ours(const struct step_ctx *c, const json_t *tags)
+{
+	return step_tagged_cluster(c, tags);
+}
+
 bool identity_observe(struct step_ctx *c, struct exchange *x)
 {
 	const struct component *k = component_here(c);
 
 	return component_wanted(c, k) && identity_read(c, x, k);
+}
+
+/*
+ * Ours, bent by somebody's hand, is made anew; another's is for a person to judge:
+ * the workload has rights by it.
+ */
+static void bound_to_other(struct step_ctx *c, struct exchange *x,
+			   const struct component *k, const json_t *one, const char *role)
+{
+	const char *id = json_str_or(one, "associationId", "");
+	struct err *e;
+
+	if (k->is_feature && (is_ours(c, json_at(one, "tags")) ||
+			      json_bool_or(c->input, "adopt", false))) {
+		c->item = arena_printf(c->arena, "unbind/%s", id);
+		exchange_aws(x, AWS_EKS_DeletePodIdentityAssociation,
+			     json_packf(c->arena, "{s:s, s:s}", "clusterName",
+					eks_name(c), "associationId", id));
+		x->what = arena_printf(c->arena, "Unbind %s/%s from %s", k->ns,
+				       k->service_account,
+				       json_str_or(one, "roleArn", "?"));
+		return;
+	}
+	e = step_fail(c, ERR_FOREIGN_OBJECT, "the service account %s/%s is bound to %s",
+		      k->ns, k->service_account, json_str_or(one, "roleArn", "?"));
+	err_field(e, "", json_str_at(one, "roleArn"), role);
+	err_fix(e, "Delete that pod identity association, then retry.");
 }
 
 void identity_plan(struct step_ctx *c, struct exchange *x)
@@ -42,25 +97,23 @@ void identity_plan(struct step_ctx *c, struct exchange *x)
 	if (!component_wanted(c, k))
 		return;
 	if (one && !streq(json_str_or(one, "roleArn", ""), role)) {
-		struct err *e = step_fail(
-			c, ERR_FOREIGN_OBJECT, "the service account %s/%s is bound to %s",
-			k->ns, k->service_account, json_str_or(one, "roleArn", "?"));
-		err_field(e, "", json_str_at(one, "roleArn"), role);
-		err_fix(e, "Delete that pod identity association, then retry.");
+		bound_to_other(c, x, k, one, role);
 		return;
 	}
 	if (one) {
-		if (step_tagged_cluster(c, json_at(one, "tags")))
+		if (is_ours(c, json_at(one, "tags")))
 			step_own(c, "eks:pod-identity",
 				 json_str_or(one, "associationId", k->name),
 				 json_str_at(one, "associationArn"), "made");
+		else if (k->is_feature)
+			(void)adopt(c, x, json_str_at(one, "associationArn"));
 		return;
 	}
 	exchange_aws(x, AWS_EKS_CreatePodIdentityAssociation,
 		     json_packf(c->arena, "{s:s, s:s, s:s, s:s, s:O}", "clusterName",
 				eks_name(c), "namespace", k->ns, "serviceAccount",
 				k->service_account, "roleArn", role, "tags",
-				step_tag_map(c)));
+				component_tags(c)));
 	x->what = arena_printf(c->arena, "Bind %s/%s to its role", k->ns,
 			       k->service_account);
 }
@@ -79,6 +132,20 @@ void identity_absorb(struct step_ctx *c, const struct answer *a)
 
 	if (answer_is(a, "ResourceInUseException")) {
 		step_wait(c, 3, "a look at the pod identity of %s", k->title);
+		return;
+	}
+	if (c->item && str_starts(c->item, "unbind/")) {
+		if (!a->ok && a->errc != ERR_CLOUD_NOT_FOUND)
+			step_fail_answer(c, a, "%s could not be unbound", k->title);
+		else
+			step_own(c, "eks:pod-identity", c->item + strlen("unbind/"), NULL,
+				 "gone");
+		if (c->verdict.kind == VERDICT_NONE)
+			step_goto(c, c->step->name);
+		return;
+	}
+	if (a->ok && streq(c->item, "adopt")) {
+		step_advance(c);
 		return;
 	}
 	if (!a->ok && is_young_role(a)) {
@@ -104,12 +171,75 @@ static json_t *by_addon(struct step_ctx *c, const struct component *k)
 			  k->addon);
 }
 
+bool addon_read(struct step_ctx *c, struct exchange *x, const char *key,
+		const struct component *k)
+{
+	return read_aws(c, x, key, AWS_EKS_DescribeAddon, by_addon(c, k));
+}
+
 bool addon_observe(struct step_ctx *c, struct exchange *x)
 {
 	const struct component *k = component_here(c);
 
-	return component_wanted(c, k) &&
-	       read_aws(c, x, "addon", AWS_EKS_DescribeAddon, by_addon(c, k));
+	return component_wanted(c, k) && addon_read(c, x, "addon", k);
+}
+
+/* Values that somebody has added stay: UpdateAddon replaces the whole text. */
+json_t *addon_values(struct step_ctx *c, const struct component *k, const json_t *addon)
+{
+	const char *text = json_str_at(addon, "configurationValues");
+	struct err ignored;
+	json_t *has = text ? json_parse(c->arena, str_of(text), &ignored) : NULL;
+	json_t *wanted;
+
+	if (!k->values)
+		return NULL;
+	wanted =
+		has ? json_own(c->arena, json_deep_copy(has)) : json_new_object(c->arena);
+	json_merge_patch(wanted, k->values(c));
+	return has && json_equal(has, wanted) ? NULL : wanted;
+}
+
+static void take_over(struct step_ctx *c, struct exchange *x, const struct component *k,
+		      const json_t *addon)
+{
+	struct err *e;
+
+	if (adopt(c, x, json_str_at(addon, "addonArn")))
+		return;
+	e = step_fail(c, ERR_FOREIGN_OBJECT,
+		      "the add-on %s is there and was not made by us", k->addon);
+	err_field(e, "", json_str_or(addon, "addonVersion", "?"), "none");
+	err_fix(e, "Ask with adopt to take it over as it is, or delete it.");
+}
+
+/*
+ * The add-on of a feature, as it should be. The item names what was seen, so that an
+ * update which failed is sent anew, and one whose answer got lost is not.
+ */
+static void keep_equal(struct step_ctx *c, struct exchange *x, const struct component *k,
+		       const json_t *addon)
+{
+	const char *status = json_str_or(addon, "status", "");
+	json_t *values = addon_values(c, k, addon), *in;
+
+	step_own(c, "eks:addon", k->addon, json_str_at(addon, "addonArn"), "made");
+	if (!values && !streq(status, "UPDATE_FAILED"))
+		return;
+	if (streq(status, "CREATING") || streq(status, "UPDATING")) {
+		step_wait(c, 10, "the add-on %s, which is %s", k->addon, status);
+		return;
+	}
+	in = by_addon(c, k);
+	json_put_str(in, "resolveConflicts", "OVERWRITE");
+	if (values)
+		json_put_str(in, "configurationValues", json_text(c->arena, values));
+	c->item = arena_printf(
+		c->arena, "update/%.16s",
+		json_digest(c->arena, json_packf(c->arena, "{s:O, s:O?}", "in", in, "at",
+						 json_at(addon, "modifiedAt"))));
+	exchange_aws(x, AWS_EKS_UpdateAddon, in);
+	x->what = arena_printf(c->arena, "Configure the add-on %s", k->addon);
 }
 
 void addon_plan(struct step_ctx *c, struct exchange *x)
@@ -125,6 +255,10 @@ void addon_plan(struct step_ctx *c, struct exchange *x)
 		step_wait(c, 10, "the add-on %s to be gone", k->addon);
 		return;
 	}
+	if (addon && k->is_feature && k->role && !is_ours(c, json_at(addon, "tags"))) {
+		take_over(c, x, k, addon);
+		return;
+	}
 	if (streq(status, "CREATE_FAILED")) {
 		/* It never worked: made anew rather than mended. */
 		c->item = "clear";
@@ -132,15 +266,22 @@ void addon_plan(struct step_ctx *c, struct exchange *x)
 		x->what = arena_printf(c->arena, "Delete the failed add-on %s", k->addon);
 		return;
 	}
+	if (addon && k->is_feature && k->role) {
+		keep_equal(c, x, k, addon);
+		return;
+	}
 	if (addon) {
-		if (step_tagged_cluster(c, json_at(addon, "tags")))
+		if (is_ours(c, json_at(addon, "tags")))
 			step_own(c, "eks:addon", k->addon, json_str_at(addon, "addonArn"),
 				 "made");
 		return;
 	}
 	in = by_addon(c, k);
 	json_put_str(in, "resolveConflicts", "OVERWRITE");
-	json_put(in, "tags", json_incref(step_tag_map(c)));
+	json_put(in, "tags", json_incref(component_tags(c)));
+	if (k->values)
+		json_put_str(in, "configurationValues",
+			     json_text(c->arena, k->values(c)));
 	exchange_aws(x, AWS_EKS_CreateAddon, in);
 	x->what = arena_printf(c->arena, "Install the add-on %s", k->addon);
 }
@@ -155,6 +296,14 @@ void addon_absorb(struct step_ctx *c, const struct answer *a)
 	}
 	if (!a->ok) {
 		step_fail_answer(c, a, "the add-on %s was refused", k->addon);
+		return;
+	}
+	if (streq(c->item, "adopt")) {
+		step_goto(c, c->step->name); /* as it should be, too? */
+		return;
+	}
+	if (c->item && str_starts(c->item, "update/")) {
+		step_advance(c);
 		return;
 	}
 	if (streq(c->item, "clear")) {

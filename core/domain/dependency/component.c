@@ -13,6 +13,44 @@ static json_t *load_balancer_values(struct step_ctx *c)
 			  "aws-load-balancer-controller");
 }
 
+/*
+ * What the inference add-on brings itself is turned off where it is there already
+ * (case DP-09): data.bundled says so.
+ * https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-model-deployment-ts-addon-existing.html
+ */
+static json_t *inference_values(struct step_ctx *c)
+{
+	const bool scale = json_bool_or(c->data, "bundled.scale", true);
+	const bool load = json_bool_or(c->data, "bundled.load", true);
+	json_t *v = json_packf(
+		c->arena, "{s:s, s:s, s:s, s:{s:b}, s:{s:b}}", "executionRoleArn",
+		name_role_arn(c, ROLE_INFERENCE), "tlsCertificateS3Bucket",
+		name_tls_bucket(c), "hyperpodClusterArn",
+		step_get(c, "hyperpod_arn") ? step_get(c, "hyperpod_arn") : "", "alb",
+		"enabled", load, "keda", "enabled", scale);
+
+	if (load)
+		json_put(v, "alb.serviceAccount",
+			 json_pack("{s:b, s:s}", "create", 1, "roleArn",
+				   name_role_arn(c, ROLE_INFERENCE_LOAD)));
+	if (scale)
+		json_put(v, "keda.auth.aws.irsa",
+			 json_pack("{s:b, s:s}", "enabled", 1, "roleArn",
+				   name_role_arn(c, ROLE_INFERENCE_SCALE)));
+	return v;
+}
+
+#define CRD(z)                                                                           \
+	{                                                                                \
+		.verb = KUBE_GET, .api = "apiextensions.k8s.io/v1",                      \
+		.plural = "customresourcedefinitions", .name = (z)                       \
+	}
+#define CSI_DRIVER(z)                                                                    \
+	{                                                                                \
+		.verb = KUBE_GET, .api = "storage.k8s.io/v1", .plural = "csidrivers",    \
+		.name = (z)                                                              \
+	}
+
 const struct component component_pod_identity = {
 	.name = "pod_identity",
 	.title = "EKS Pod Identity agent",
@@ -32,6 +70,7 @@ const struct component component_cert_manager = {
 	.title = "cert-manager",
 	.via = COMPONENT_ADDON,
 	.addon = "cert-manager",
+	.sign = CRD("certificates.cert-manager.io"),
 	.pods = 3,
 };
 const struct component component_s3_csi = {
@@ -43,6 +82,7 @@ const struct component component_s3_csi = {
 	.service_account = "s3-csi-driver-sa",
 	.role = &role_s3_csi,
 	.needs = "pod_identity",
+	.sign = CSI_DRIVER("s3.csi.aws.com"),
 	.pods_per_node = 1,
 	.pods = 2, /* controller; a helper of the mount (case ST-07) */
 };
@@ -55,6 +95,7 @@ const struct component component_fsx_csi = {
 	.service_account = "fsx-csi-controller-sa",
 	.role = &role_fsx_csi,
 	.needs = "pod_identity",
+	.sign = CSI_DRIVER("fsx.csi.aws.com"),
 	.pods_per_node = 1,
 	.pods = 2,
 };
@@ -89,10 +130,58 @@ const struct component component_hyperpod = {
 	.pods = 2,
 };
 
+const struct component component_metrics = {
+	.name = "metrics",
+	.title = "Kubernetes Metrics Server",
+	.via = COMPONENT_ADDON,
+	.addon = "metrics-server",
+	.sign = {.verb = KUBE_GET,
+		 .api = "apps/v1",
+		 .plural = "deployments",
+		 .ns = "kube-system",
+		 .name = "metrics-server"},
+	.is_feature = true,
+	.pods = 2,
+};
+/* https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-eks-operator-install.html */
+const struct component component_training = {
+	.name = "training_operator",
+	.title = "HyperPod training operator",
+	.via = COMPONENT_ADDON,
+	.addon = "amazon-sagemaker-hyperpod-training-operator",
+	.ns = "aws-hyperpod",
+	.service_account = "hp-training-operator-controller-manager",
+	.role = &role_training,
+	.needs = "cert_manager",
+	.is_feature = true,
+	.pods = 1,
+};
+/* https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-model-deployment-setup.html
+ */
+const struct component component_inference = {
+	.name = "inference_operator",
+	.title = "HyperPod inference operator",
+	.via = COMPONENT_ADDON,
+	.addon = "amazon-sagemaker-hyperpod-inference",
+	.ns = "hyperpod-inference-system",
+	.service_account = "hyperpod-inference-controller-manager",
+	.role = &role_inference,
+	.needs = "cert_manager",
+	.is_feature = true,
+	.pods = 4, /* with KEDA's three */
+	.values = inference_values,
+};
+
 static const struct component *const all[] = {
 	&component_pod_identity,   &component_coredns, &component_hyperpod,
 	&component_cert_manager,   &component_s3_csi,  &component_fsx_csi,
 	&component_load_balancers, &component_kuberay, NULL,
+};
+
+static const struct component *const others[] = {
+	&component_metrics,
+	&component_training,
+	&component_inference,
 };
 
 const struct component *const *component_list(void)
@@ -105,6 +194,9 @@ const struct component *component_find(const char *name)
 	for (size_t i = 0; all[i]; i++)
 		if (streq(all[i]->name, name))
 			return all[i];
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (streq(others[i]->name, name))
+			return others[i];
 	return NULL;
 }
 

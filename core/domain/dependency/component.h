@@ -23,9 +23,15 @@ struct component {
 	const char *service_account; /* with `role`: a pod identity is associated */
 	const struct role_spec *role;
 	const char *needs; /* another component's name, or NULL */
+	/* An object in Kubernetes that shows that it is there, if not by us. */
+	struct kube_request sign;
+	/* Of a feature: listed there, not among the dependencies; never taken over
+	 * from somebody else unless input.adopt says so. */
+	bool is_feature;
 	/* About how many pods it runs: on every node, and once (case CC-09). */
 	int64_t pods_per_node, pods;
-	json_t *(*values)(struct step_ctx *c); /* chart values; NULL: none */
+	/* Values of the chart or of the add-on's configuration; NULL: none. */
+	json_t *(*values)(struct step_ctx *c);
 };
 
 /* In the order of installation; NULL-ended. */
@@ -33,12 +39,16 @@ const struct component *const *component_list(void);
 extern const struct component component_pod_identity, component_coredns,
 	component_cert_manager, component_s3_csi, component_fsx_csi,
 	component_load_balancers, component_kuberay, component_hyperpod;
+/* Not in that list: features, and what only features need. */
+extern const struct component component_metrics, component_training, component_inference;
 
+/* Those, too. */
 const struct component *component_find(const char *name);
 /* The chart pinned for the component: {chart, version, digest}; NULL: none. */
 const json_t *component_chart(const struct where *w, const struct component *k);
 
 /* Policies that the roles of CSI drivers and controllers need. */
-extern const struct role_spec role_s3_csi, role_fsx_csi, role_load_balancers;
+extern const struct role_spec role_s3_csi, role_fsx_csi, role_load_balancers,
+	role_training, role_inference, role_inference_scale, role_inference_load;
 
 #endif

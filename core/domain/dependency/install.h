@@ -2,7 +2,8 @@
  * install.h - the rows of one component in reconcile_dependencies.
  *
  * data.components.<name> = {state: ready | waiting_for_nodes | failed |
- * skipped, version, error}.
+ * skipped, version, error}. data.elsewhere.<name>: somebody has installed it by
+ * other means, and a second one would fight with it (case DP-09).
  */
 #ifndef INSTANTSTART_DOMAIN_DEPENDENCY_INSTALL_H
 #define INSTANTSTART_DOMAIN_DEPENDENCY_INSTALL_H
@@ -14,6 +15,13 @@
 bool component_wanted(const struct step_ctx *c, const struct component *k);
 /* The component of the present row, by its phase. */
 const struct component *component_here(const struct step_ctx *c);
+/* What carries the tag was brought by a feature, and goes with it. */
+#define FEATURE_TAG "instantstart:feature"
+/* step_tag_map() with input.feature. */
+json_t *component_tags(struct step_ctx *c);
+/* The configuration that its add-on should have, given what it has; NULL: it is
+ * as it should be. */
+json_t *addon_values(struct step_ctx *c, const struct component *k, const json_t *addon);
 void component_state(struct step_ctx *c, const struct component *k, const char *state,
 		     const char *version);
 /* on_fail of every row: records, then goes on with the next component. */
@@ -22,6 +30,9 @@ bool any_node_ready(const json_t *nodes);
 
 /* The association of the service account: keys "list" and "one". */
 bool identity_read(struct step_ctx *c, struct exchange *x, const struct component *k);
+/* By its add-on's name: DescribeAddon under the key. */
+bool addon_read(struct step_ctx *c, struct exchange *x, const char *key,
+		const struct component *k);
 bool identity_observe(struct step_ctx *c, struct exchange *x);
 void identity_plan(struct step_ctx *c, struct exchange *x);
 void identity_absorb(struct step_ctx *c, const struct answer *a);

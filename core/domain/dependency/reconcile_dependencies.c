@@ -43,6 +43,8 @@ bool component_wanted(const struct step_ctx *c, const struct component *k)
 		return false;
 	if (c->planning && json_bool_or(c->input, "installed", false))
 		return false; /* planned by an earlier stage */
+	if (json_at(c->data, arena_printf(c->arena, "elsewhere.%s", k->name)))
+		return false;
 	return !k->needs || !streq(state_of(c, k->needs), "failed");
 }
 
@@ -53,7 +55,8 @@ void component_state(struct step_ctx *c, const struct component *k, const char *
 				"title", k->title);
 
 	step_save(c, arena_printf(c->arena, "components.%s", k->name), row);
-	step_catalog(c, "dependency", k->name, NULL, json_deep_copy(row));
+	if (!k->is_feature)
+		step_catalog(c, "dependency", k->name, NULL, json_deep_copy(row));
 }
 
 /* The first row after the present component's. */

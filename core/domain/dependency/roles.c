@@ -71,3 +71,126 @@ const struct role_spec role_load_balancers = {
 	.given = role_is_unwanted,
 	.statements = load_balancer_statements,
 };
+
+/* --- features -------------------------------------------------------------------- */
+
+/* Nodes of this cluster alone: what the operator asks when a pod fails. */
+static json_t *training_statements(struct step_ctx *c)
+{
+	return json_pack("[{s:s, s:s, s:s}]", "Effect", "Allow", "Action",
+			 "sagemaker:DescribeClusterNode", "Resource",
+			 step_get(c, "hyperpod_arn") ? step_get(c, "hyperpod_arn")
+						     : STEP_UNKNOWN);
+}
+
+const struct role_spec role_training = {
+	.purpose = ROLE_TRAINING_OPERATOR,
+	.description = "HyperPod training operator",
+	.service = "pods.eks.amazonaws.com",
+	.tag_session = true,
+	.given = role_is_unwanted,
+	.statements = training_statements,
+};
+
+/*
+ * Exactly one service account of this cluster, for exactly one audience: a pattern
+ * would let any pod of the cluster become the operator.
+ * https://docs.aws.amazon.com/eks/latest/userguide/associate-service-account-role.html
+ */
+static json_t *trusted_account(struct step_ctx *c, const char *account)
+{
+	const char *issuer = step_get(c, "eks.issuer");
+	const char *host = issuer && str_starts(issuer, "https://") ? issuer + 8 : issuer;
+	json_t *equals = json_object();
+
+	if (!host)
+		host = STEP_UNKNOWN;
+	json_object_set_new(equals, arena_printf(c->arena, "%s:aud", host),
+			    json_string(arena_printf(c->arena, "sts.%s",
+						     streq(c->where->partition, "aws-cn")
+							     ? "amazonaws.com.cn"
+							     : "amazonaws.com")));
+	json_object_set_new(equals, arena_printf(c->arena, "%s:sub", host),
+			    json_sprintf("system:serviceaccount:%s:%s",
+					 component_inference.ns, account));
+	return json_pack("{s:s, s:{s:s}, s:s, s:{s:o}}", "Effect", "Allow", "Principal",
+			 "Federated",
+			 arena_printf(c->arena, "arn:%s:iam::%s:oidc-provider/%s",
+				      c->where->partition, c->where->account, host),
+			 "Action", "sts:AssumeRoleWithWebIdentity", "Condition",
+			 "StringEquals", equals);
+}
+
+static json_t *inference_trust(struct step_ctx *c)
+{
+	return json_pack("[{s:s, s:{s:s}, s:s}, o]", "Effect", "Allow", "Principal",
+			 "Service", "sagemaker.amazonaws.com", "Action", "sts:AssumeRole",
+			 trusted_account(c, component_inference.service_account));
+}
+
+/* The bucket of its certificates; models' buckets are granted one by one. */
+static json_t *inference_statements(struct step_ctx *c)
+{
+	const char *bucket = arena_printf(c->arena, "arn:%s:s3:::%s", c->where->partition,
+					  name_tls_bucket(c));
+
+	return json_pack("[{s:s, s:s, s:s}, {s:s, s:[s,s,s], s:s}]", "Effect", "Allow",
+			 "Action", "s3:ListBucket", "Resource", bucket, "Effect", "Allow",
+			 "Action", "s3:GetObject", "s3:PutObject", "s3:DeleteObject",
+			 "Resource", arena_printf(c->arena, "%s/*", bucket));
+}
+
+const struct role_spec role_inference = {
+	.purpose = ROLE_INFERENCE,
+	.description = "HyperPod inference operator",
+	.trust = inference_trust,
+	.given = role_is_unwanted,
+	.statements = inference_statements,
+	.managed = {"AmazonSageMakerHyperPodInferenceAccess"},
+};
+
+static bool scale_is_unwanted(const struct step_ctx *c)
+{
+	return role_is_unwanted(c) || !json_bool_or(c->data, "bundled.scale", true);
+}
+
+static bool load_is_unwanted(const struct step_ctx *c)
+{
+	return role_is_unwanted(c) || !json_bool_or(c->data, "bundled.load", true);
+}
+
+static json_t *scale_trust(struct step_ctx *c)
+{
+	return json_pack("[o]", trusted_account(c, "keda-operator"));
+}
+
+static json_t *load_trust(struct step_ctx *c)
+{
+	return json_pack("[o]", trusted_account(c, "aws-load-balancer-controller"));
+}
+
+/* Reads of the metrics that endpoints scale by. */
+static json_t *scale_statements(struct step_ctx *c)
+{
+	(void)c;
+	return json_pack("[{s:s, s:[s,s,s,s,s,s,s], s:s}]", "Effect", "Allow", "Action",
+			 "cloudwatch:GetMetricData", "cloudwatch:GetMetricStatistics",
+			 "cloudwatch:ListMetrics", "aps:QueryMetrics", "aps:GetLabels",
+			 "aps:GetSeries", "aps:GetMetricMetadata", "Resource", "*");
+}
+
+const struct role_spec role_inference_scale = {
+	.purpose = ROLE_INFERENCE_SCALE,
+	.description = "KEDA of the HyperPod inference operator",
+	.trust = scale_trust,
+	.given = scale_is_unwanted,
+	.statements = scale_statements,
+};
+
+const struct role_spec role_inference_load = {
+	.purpose = ROLE_INFERENCE_LOAD,
+	.description = "Load balancers of the HyperPod inference operator",
+	.trust = load_trust,
+	.given = load_is_unwanted,
+	.statements = load_balancer_statements,
+};

@@ -1,20 +1,57 @@
 #include "core/domain/step/names.h"
 
+#include <string.h>
+
+#include "core/json/tree.h"
+
 static const char *const purposes[] = {
 	[ROLE_NODES] = "nodes",
 	[ROLE_S3_CSI] = "s3-csi",
 	[ROLE_FSX_CSI] = "fsx-csi",
 	[ROLE_LOAD_BALANCERS] = "load-balancers",
+	[ROLE_AUTOSCALING] = "autoscaling",
+	[ROLE_TRAINING_OPERATOR] = "training",
+	[ROLE_INFERENCE] = "inference",
+	[ROLE_INFERENCE_SCALE] = "inference-keda",
+	[ROLE_INFERENCE_LOAD] = "inference-alb",
 };
+
+enum { ROLE_NAME_MAX = 64, DIGEST_LEN = 8 };
+
+/* Names that would be too long end in a digest of what they had to leave out. */
+static const char *digest_of(const struct step_ctx *c)
+{
+	return arena_printf(
+		c->arena, "%.*s", DIGEST_LEN,
+		json_digest(c->arena, json_packf(c->arena, "{s:s, s:s}", "cluster",
+						 c->target, "region", c->where->region)));
+}
 
 const char *name_stack(const struct step_ctx *c)
 {
 	return arena_printf(c->arena, "instantstart-%s", c->target);
 }
 
+/*
+ * The add-on's managed policy passes roles by this prefix alone.
+ * https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-model-deployment-setup.html
+ */
+static const char *inference_role(const struct step_ctx *c)
+{
+	const char *name = arena_printf(c->arena, "SageMakerHyperPodInference-is-%s-%s",
+					c->target, c->where->region);
+
+	if (strlen(name) <= ROLE_NAME_MAX)
+		return name;
+	return arena_printf(c->arena, "%.*s-%s", ROLE_NAME_MAX - DIGEST_LEN - 1, name,
+			    digest_of(c));
+}
+
 /* The region is part of the name: roles are global in an account. */
 const char *name_role(const struct step_ctx *c, enum role_purpose p)
 {
+	if (p == ROLE_INFERENCE)
+		return inference_role(c);
 	return arena_printf(c->arena, "is-%s-%s-%s", c->target, purposes[p],
 			    c->where->region);
 }
@@ -37,6 +74,12 @@ const char *name_bucket(const struct step_ctx *c)
 		return c->cfg->bucket;
 	return arena_printf(c->arena, "sagemaker-instantstart-%s-%s", c->where->account,
 			    c->where->region);
+}
+
+const char *name_tls_bucket(const struct step_ctx *c)
+{
+	return arena_printf(c->arena, "hyperpod-tls-%s-%s-%s", c->where->account,
+			    c->where->region, digest_of(c));
 }
 
 const char *name_lifecycle_prefix(const struct step_ctx *c)

@@ -13,6 +13,11 @@ enum role_purpose {
 	ROLE_S3_CSI,
 	ROLE_FSX_CSI,
 	ROLE_LOAD_BALANCERS,
+	ROLE_AUTOSCALING, /* of the cluster: adds and removes nodes */
+	ROLE_TRAINING_OPERATOR,
+	ROLE_INFERENCE,       /* of the inference operator */
+	ROLE_INFERENCE_SCALE, /* of the KEDA that it brings */
+	ROLE_INFERENCE_LOAD,  /* of the load-balancer controller that it brings */
 	ROLE_PURPOSES_
 };
 
@@ -22,6 +27,8 @@ const char *name_role_arn(const struct step_ctx *c, enum role_purpose p);
 /* The configured bucket, or sagemaker-instantstart-ACCOUNT-REGION. */
 const char *name_bucket(const struct step_ctx *c);
 bool name_bucket_is_ours(const struct step_ctx *c);
+/* hyperpod-tls-ACCOUNT-REGION-…: where the inference operator keeps certificates. */
+const char *name_tls_bucket(const struct step_ctx *c);
 /* clusters/CLUSTER/lifecycle */
 const char *name_lifecycle_prefix(const struct step_ctx *c);
 

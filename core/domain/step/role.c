@@ -27,17 +27,31 @@ static json_t *by_role_name(const struct step_ctx *c)
 	return json_packf(c->arena, "{s:s}", "RoleName", role_of(c));
 }
 
-static const char *trust_document(const struct step_ctx *c)
+json_t *role_trust_wanted(struct step_ctx *c, const struct role_spec *s)
 {
-	const struct role_spec *s = spec_of(c);
-	json_t *actions = json_pack("[s]", "sts:AssumeRole");
+	json_t *actions;
 
+	if (s->trust)
+		return json_packf(c->arena, "{s:s, s:o}", "Version", "2012-10-17",
+				  "Statement", s->trust(c));
+	actions = json_pack("[s]", "sts:AssumeRole");
 	if (s->tag_session)
 		json_array_append_new(actions, json_string("sts:TagSession"));
-	return json_text(c->arena, json_packf(c->arena, "{s:s, s:[{s:s, s:{s:s}, s:o}]}",
-					      "Version", "2012-10-17", "Statement",
-					      "Effect", "Allow", "Principal", "Service",
-					      s->service, "Action", actions));
+	return json_packf(c->arena, "{s:s, s:[{s:s, s:{s:s}, s:o}]}", "Version",
+			  "2012-10-17", "Statement", "Effect", "Allow", "Principal",
+			  "Service", s->service, "Action", actions);
+}
+
+static const char *trust_document(struct step_ctx *c)
+{
+	return json_text(c->arena, role_trust_wanted(c, spec_of(c)));
+}
+
+static json_t *parsed(struct step_ctx *c, const char *text)
+{
+	struct err ignored;
+
+	return text ? json_parse(c->arena, str_of(text), &ignored) : NULL;
 }
 
 /* --- the role ------------------------------------------------------------ */
@@ -45,6 +59,24 @@ static const char *trust_document(const struct step_ctx *c)
 bool role_create_observe(struct step_ctx *c, struct exchange *x)
 {
 	return !skipped(c) && read_aws(c, x, "role", AWS_IAM_GetRole, by_role_name(c));
+}
+
+/* Somebody else's, or ours without its tag: only the caller knows. */
+static void take_over(struct step_ctx *c, struct exchange *x)
+{
+	struct err *e;
+
+	if (json_bool_or(c->input, "adopt", false)) {
+		c->item = "adopt";
+		exchange_aws(x, AWS_IAM_TagRole,
+			     json_packf(c->arena, "{s:s, s:O}", "RoleName", role_of(c),
+					"Tags", step_tags(c)));
+		x->what = arena_printf(c->arena, "Adopt the role %s", role_of(c));
+		return;
+	}
+	e = step_fail(c, ERR_FOREIGN_OBJECT, "a role named %s exists and is not ours",
+		      role_of(c));
+	err_fix(e, "Rename or delete that role, or give a role of your own.");
 }
 
 void role_create_plan(struct step_ctx *c, struct exchange *x)
@@ -57,11 +89,7 @@ void role_create_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	if (role) {
 		if (!step_tagged_cluster(c, json_at(role, "Tags"))) {
-			struct err *e = step_fail(
-				c, ERR_FOREIGN_OBJECT,
-				"a role named %s exists and is not ours", role_of(c));
-			err_fix(e,
-				"Rename or delete that role, or give a role of your own.");
+			take_over(c, x);
 			return;
 		}
 		step_own(c, "iam:role", role_of(c), json_str_at(role, "Arn"), "made");
@@ -70,6 +98,10 @@ void role_create_plan(struct step_ctx *c, struct exchange *x)
 	in = json_packf(c->arena, "{s:s, s:s, s:s, s:O}", "RoleName", role_of(c),
 			"AssumeRolePolicyDocument", trust_document(c), "Description",
 			spec_of(c)->description, "Tags", step_tags(c));
+	if (spec_of(c)->self_tag)
+		json_push(json_object_get(in, "Tags"),
+			  json_pack("{s:s, s:s}", "Key", spec_of(c)->self_tag, "Value",
+				    role_of(c)));
 	json_put_str(in, "PermissionsBoundary",
 		     boundary ? boundary : c->cfg->permissions_boundary);
 	exchange_aws(x, AWS_IAM_CreateRole, in);
@@ -88,6 +120,12 @@ void role_create_absorb(struct step_ctx *c, const struct answer *a)
 		step_fail_answer(c, a, "the role %s was refused", role_of(c));
 		return;
 	}
+	if (streq(c->item, "adopt")) {
+		step_own(c, "iam:role", role_of(c), name_role_arn(c, spec_of(c)->purpose),
+			 "adopted");
+		step_advance(c);
+		return;
+	}
 	step_own(c, "iam:role", role_of(c), json_str_at(a->out, "Role.Arn"), "made");
 	step_save(c, arena_printf(c->arena, "role_made_ms.%d", (int)spec_of(c)->purpose),
 		  json_integer(c->now_ms));
@@ -96,10 +134,10 @@ void role_create_absorb(struct step_ctx *c, const struct answer *a)
 
 /* --- its inline policy ----------------------------------------------------- */
 
-static json_t *policy_document(struct step_ctx *c)
+json_t *role_policy_wanted(struct step_ctx *c, const struct role_spec *s)
 {
 	return json_packf(c->arena, "{s:s, s:o}", "Version", "2012-10-17", "Statement",
-			  spec_of(c)->statements(c));
+			  s->statements(c));
 }
 
 bool role_policy_observe(struct step_ctx *c, struct exchange *x)
@@ -114,12 +152,11 @@ void role_policy_plan(struct step_ctx *c, struct exchange *x)
 {
 	const char *text = json_str_at(saw(c, "policy"), "PolicyDocument");
 	json_t *wanted, *present;
-	struct err ignored;
 
 	if (skipped(c) || !spec_of(c)->statements)
 		return;
-	wanted = policy_document(c);
-	present = text ? json_parse(c->arena, str_of(text), &ignored) : NULL;
+	wanted = role_policy_wanted(c, spec_of(c));
+	present = parsed(c, text);
 	if (present && json_equal(present, wanted))
 		return;
 	exchange_aws(x, AWS_IAM_PutRolePolicy,
@@ -140,6 +177,35 @@ void role_absorb(struct step_ctx *c, const struct answer *a)
 				 role_of(c));
 	else
 		step_advance(c);
+}
+
+/* --- whom it trusts --------------------------------------------------------- */
+
+bool role_mend_observe(struct step_ctx *c, struct exchange *x)
+{
+	return role_create_observe(c, x);
+}
+
+/* Case IA-08: a kept role trusts the provider of a cluster that is no more. */
+void role_mend_plan(struct step_ctx *c, struct exchange *x)
+{
+	const json_t *role = json_at(saw(c, "role"), "Role");
+	const json_t *wanted, *present;
+
+	if (skipped(c) || !role)
+		return;
+	wanted = role_trust_wanted(c, spec_of(c));
+	present = parsed(c, json_str_at(role, "AssumeRolePolicyDocument"));
+	if (present && json_equal(present, wanted))
+		return;
+	step_event(c, "trust_differs",
+		   json_pack("{s:s, s:s, s:O}", "role", role_of(c), "seen",
+			     json_str_or(role, "AssumeRolePolicyDocument", ""), "wanted",
+			     wanted));
+	exchange_aws(x, AWS_IAM_UpdateAssumeRolePolicy,
+		     json_packf(c->arena, "{s:s, s:s}", "RoleName", role_of(c),
+				"PolicyDocument", json_text(c->arena, wanted)));
+	x->what = arena_printf(c->arena, "Mend the trust of the role %s", role_of(c));
 }
 
 /* --- its managed policies ---------------------------------------------------- */

@@ -1,0 +1,144 @@
+#include "core/domain/dependency/remove.h"
+
+#include "core/domain/cluster/eks_access.h"
+#include "core/domain/dependency/install.h"
+#include "core/domain/step/read.h"
+#include "core/json/tree.h"
+
+const char *component_kept(const struct step_ctx *c, const struct component *k)
+{
+	return json_str_at(c->data, arena_printf(c->arena, "kept.%s", k->name));
+}
+
+void component_keep(struct step_ctx *c, const struct component *k, const char *why)
+{
+	const char *path = arena_printf(c->arena, "kept.%s", k->name);
+
+	if (!json_at(c->data, path))
+		step_event(c, "kept",
+			   json_pack("{s:s, s:s}", "component", k->name, "why", why));
+	step_save_str(c, path, why);
+}
+
+/* What only this feature has ever used, or what it has brought. */
+static bool goes(const struct step_ctx *c, const struct component *k, const json_t *tags)
+{
+	if (k->is_feature && k->role)
+		return step_tagged_cluster(c, tags) ||
+		       json_bool_or(c->input, "adopt", false);
+	return step_tagged_cluster(c, tags) && json_object_get(tags, FEATURE_TAG);
+}
+
+/* --- the add-on ------------------------------------------------------------------ */
+
+bool remove_addon_observe(struct step_ctx *c, struct exchange *x)
+{
+	const struct component *k = component_here(c);
+
+	if (component_kept(c, k))
+		return false;
+	return addon_read(c, x, "addon", k) ||
+	       (k == &component_pod_identity && saw_ok(c, "addon") &&
+		read_all(c, x, "bound", AWS_EKS_ListPodIdentityAssociations,
+			 json_packf(c->arena, "{s:s}", "clusterName", eks_name(c))));
+}
+
+static void not_ours(struct step_ctx *c, const struct component *k, const json_t *addon)
+{
+	struct err *e;
+
+	if (!k->is_feature || !k->role) {
+		component_keep(c, k, "it was there before");
+		return;
+	}
+	e = step_fail(c, ERR_FOREIGN_OBJECT, "the add-on %s was not made by us",
+		      k->addon);
+	err_field(e, "", json_str_or(addon, "addonVersion", "?"),
+		  "an add-on with our cluster's tag");
+	err_fix(e, "Ask with adopt to have it removed all the same, or delete it.");
+}
+
+void remove_addon_plan(struct step_ctx *c, struct exchange *x)
+{
+	const struct component *k = component_here(c);
+	const json_t *addon = json_at(saw(c, "addon"), "addon");
+
+	if (component_kept(c, k))
+		return;
+	if (!addon) {
+		if (k->addon)
+			step_own(c, "eks:addon", k->addon, NULL, "gone");
+		return;
+	}
+	if (streq(json_str_or(addon, "status", ""), "DELETING")) {
+		step_wait(c, 10, "the add-on %s to be gone", k->addon);
+		return;
+	}
+	if (!goes(c, k, json_at(addon, "tags"))) {
+		not_ours(c, k, addon);
+		return;
+	}
+	if (json_len_at(saw(c, "bound"), "associations") > 0) {
+		component_keep(c, k, "other service accounts are bound by it");
+		return;
+	}
+	exchange_aws(x, AWS_EKS_DeleteAddon,
+		     json_packf(c->arena, "{s:s, s:s}", "clusterName", eks_name(c),
+				"addonName", k->addon));
+	x->what = arena_printf(c->arena, "Delete the add-on %s", k->addon);
+}
+
+void remove_addon_absorb(struct step_ctx *c, const struct answer *a)
+{
+	const struct component *k = component_here(c);
+
+	if (answer_is(a, "ResourceInUseException"))
+		step_wait(c, 15, "the add-on %s, which is being changed: %s", k->addon,
+			  a->message);
+	else if (!a->ok && a->errc != ERR_CLOUD_NOT_FOUND)
+		step_fail_answer(c, a, "the add-on %s could not be deleted", k->addon);
+	else
+		step_wait(c, 10, "the add-on %s to be gone", k->addon);
+}
+
+/* --- the binding ------------------------------------------------------------------- */
+
+bool remove_identity_observe(struct step_ctx *c, struct exchange *x)
+{
+	const struct component *k = component_here(c);
+
+	return !component_kept(c, k) && identity_read(c, x, k);
+}
+
+void remove_identity_plan(struct step_ctx *c, struct exchange *x)
+{
+	const struct component *k = component_here(c);
+	const json_t *one = json_at(saw(c, "one"), "association");
+	const char *id = json_str_at(one, "associationId");
+
+	if (!id || component_kept(c, k))
+		return;
+	if (!goes(c, k, json_at(one, "tags"))) {
+		component_keep(c, k, "its service account was bound before");
+		return;
+	}
+	step_own(c, "eks:pod-identity", id, NULL, "gone");
+	c->item = id;
+	exchange_aws(x, AWS_EKS_DeletePodIdentityAssociation,
+		     json_packf(c->arena, "{s:s, s:s}", "clusterName", eks_name(c),
+				"associationId", id));
+	x->what = arena_printf(c->arena, "Unbind %s/%s", k->ns, k->service_account);
+}
+
+/* --- the role ---------------------------------------------------------------------- */
+
+bool remove_role_observe(struct step_ctx *c, struct exchange *x)
+{
+	return !component_kept(c, component_here(c)) && teardown_role_observe(c, x);
+}
+
+void remove_role_plan(struct step_ctx *c, struct exchange *x)
+{
+	if (!component_kept(c, component_here(c)))
+		teardown_role_plan(c, x);
+}

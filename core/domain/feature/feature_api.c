@@ -1,0 +1,322 @@
+/* The managed features of a cluster: how they stand, and what should be. */
+#include "core/domain/cluster/cluster.h"
+#include "core/domain/cluster/cluster_in.h"
+#include "core/domain/cluster/eks_access.h"
+#include "core/domain/feature/feature.h"
+#include "core/domain/feature/kinds.h"
+#include "core/domain/operation/operation.h"
+#include "core/domain/step/read.h"
+#include "core/json/tree.h"
+#include "core/op/runner.h"
+
+/* --- get_features --------------------------------------------------------------- */
+
+struct of_cluster {
+	const char *cluster;
+};
+
+static const struct field get_features_in[] = {
+	FIELD_CLUSTER_OR_SELECTED(struct of_cluster, cluster), FIELD_END};
+
+#define TEXT(member, sentence) OUT(member, FIELD_STR, .doc = (sentence))
+
+static const struct field need_out[] = {
+	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "What is needed."),
+	OUT("title", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "In words."),
+	OUT("found", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "What is there."),
+	OUT("needed", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "What has to be."),
+	OUT("state", FIELD_STR, .flags = FIELD_REQUIRED,
+	    .doc = "ok, brought (it is installed along) or blocked."),
+	TEXT("detail", "What to do about it."),
+	FIELD_END};
+
+static const struct field part_out[] = {
+	OUT("part", FIELD_STR, .flags = FIELD_REQUIRED,
+	    .doc = "role, trust, policy, association, annotation, oidc_provider, bucket or "
+		   "addon."),
+	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Its name."),
+	OUT("state", FIELD_STR, .flags = FIELD_REQUIRED,
+	    .doc = "present, missing, differs or foreign."),
+	TEXT("detail", "How it differs."), FIELD_END};
+
+static const struct field feature_out[] = {
+	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name of the feature."),
+	OUT("title", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "In words."),
+	OUT("enabled", FIELD_BOOL, .flags = FIELD_REQUIRED, .doc = "It can be used."),
+	OUT("state", FIELD_STR, .flags = FIELD_REQUIRED,
+	    .doc = "disabled, pending, enabled, failed, foreign (not made by us) or partial "
+		   "(parts of it are missing or differ)."),
+	TEXT("version", "Of its add-on."),
+	TEXT("status", "What AWS calls it."),
+	TEXT("trouble", "What AWS says is wrong."),
+	OUT("memory_percent", FIELD_INT,
+	    .doc = "Tiered checkpointing: share of the nodes' memory."),
+	{.name = "parts",
+	 .type = FIELD_OBJECT,
+	 .flags = FIELD_REQUIRED | FIELD_MANY,
+	 .fields = part_out,
+	 .doc = "What is made for it, and how each part stands."},
+	{.name = "needs",
+	 .type = FIELD_OBJECT,
+	 .flags = FIELD_REQUIRED | FIELD_MANY,
+	 .fields = need_out,
+	 .doc = "What must be there first: found against needed."},
+	OUT("users", FIELD_STRS, .flags = FIELD_REQUIRED,
+	    .doc = "What would break without it; while there are any it is not disabled."),
+	FIELD_END};
+
+static const struct field get_features_out[] = {
+	OUT("cluster", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "The cluster."),
+	{.name = "items",
+	 .type = FIELD_OBJECT,
+	 .flags = FIELD_REQUIRED | FIELD_MANY,
+	 .fields = feature_out,
+	 .doc = "In the order of enabling."},
+	OUT("observed_at", FIELD_STR, .flags = FIELD_REQUIRED,
+	    .doc = "When that was seen."),
+	FIELD_END};
+
+/* The reads of a step without an operation: nothing is changed by them. */
+static bool read_now(struct step_ctx *s, struct call *c, const struct exchange *x,
+		     struct err *e)
+{
+	struct answer ans;
+
+	if (c->clock->mono_ms(c->clock) > call_read_deadline(c)) {
+		err_set(e, ERR_DEADLINE, "The cloud answers slowly");
+		return false;
+	}
+	runner_exchange(c->cloud, x, NULL, c->arena, &ans);
+	if (!ans.ok && ans.errc != ERR_CLOUD_NOT_FOUND) {
+		err_set(e, ans.errc, "%s failed", ans.call);
+		return err_because(e, ans.call, ans.code, ans.message, ans.request_id);
+	}
+	read_seen(s, &ans);
+	return true;
+}
+
+static bool read_eks(struct step_ctx *s, struct call *c, struct err *e)
+{
+	struct exchange x = {.via = VIA_NONE};
+
+	while (eks_access_observe(s, &x))
+		if (!read_now(s, c, &x, e))
+			return false;
+	if (!saw_ok(s, "eks")) {
+		err_set(e, ERR_CLOUD_NOT_FOUND, "there is no EKS cluster named %s",
+			eks_name(s));
+		return err_fix(e, "It was deleted: use forget_cluster.");
+	}
+	eks_save(s, json_at(saw(s, "eks"), "cluster"));
+	return true;
+}
+
+static json_t *feature_row(struct step_ctx *s, const struct feature *f)
+{
+	json_t *parts = feature_chain(s, f);
+	const char *state = feature_state(s, f, parts);
+	const int64_t share =
+		json_int_or(saw(s, "hyperpod"),
+			    "TieredStorageConfig.InstanceMemoryAllocationPercentage", 0);
+	json_t *row = json_pack(
+		"{s:s, s:s, s:b, s:s, s:s*, s:s*, s:s*, s:O, s:O, s:O}", "name", f->name,
+		"title", f->title, "enabled",
+		streq(state, "enabled") || streq(feature_status(s, f), "ACTIVE"), "state",
+		state, "version", feature_version(s, f), "status", feature_status(s, f),
+		"trouble", feature_trouble(s, f), "parts", parts, "needs",
+		feature_needs(s, f), "users", feature_users(s, f));
+
+	if (f->id == FEATURE_TIERED && share > 0)
+		json_put_int(row, "memory_percent", share);
+	return row;
+}
+
+static bool run_get_features(struct call *c, const void *in, struct reply *ret,
+			     struct err *e)
+{
+	const struct of_cluster *q = in;
+	json_t *items = json_new_list(c->arena);
+	struct cluster k;
+	struct step_ctx s = {.arena = c->arena,
+			     .cfg = c->cfg,
+			     .where = c->where,
+			     .data = json_new_object(c->arena),
+			     .seen = json_new_object(c->arena),
+			     .resources = json_new_list(c->arena),
+			     .catalog = json_new_list(c->arena),
+			     .events = json_new_list(c->arena)};
+	char at[TIME_TEXT];
+
+	if (!cluster_mean(c, q->cluster, &k, e))
+		return false;
+	s.target = k.name;
+	s.input = json_packf(c->arena, "{s:s*, s:s*}", "eks_name", k.eks_name,
+			     "hyperpod_name", k.hyperpod_name);
+	if (!read_eks(&s, c, e))
+		return false;
+	for (size_t i = 0; i < FEATURES_; i++) {
+		struct exchange x = {.via = VIA_NONE};
+
+		while (survey_observe(&s, &x, &features[i],
+				      SURVEY_NEEDS | SURVEY_CHAIN | SURVEY_USERS))
+			if (!read_now(&s, c, &x, e))
+				return false;
+		survey_save(&s, &features[i]);
+		json_push(items, feature_row(&s, &features[i]));
+	}
+	reply_tree(c, ret,
+		   json_packf(c->arena, "{s:s, s:O, s:s}", "cluster", k.name, "items",
+			      items, "observed_at",
+			      time_rfc3339(c->clock->wall_ms(c->clock), at)));
+	return true;
+}
+
+extern const struct capability cap_get_features;
+const struct capability cap_get_features = {
+	.name = "get_features",
+	.method = "GET",
+	.path = "/clusters/{cluster}/features",
+	.title = "Look at the managed features",
+	.doc = "Training operator, inference operator, tiered checkpointing and autoscaling "
+	       "as they stand now: every part that is made for each, what must be there "
+	       "first, and what would break without it.",
+	.effect = CAP_READ,
+	.role = ROLE_VIEWER,
+	.flags = CAP_CLOUD,
+	.in = get_features_in,
+	.in_size = sizeof(struct of_cluster),
+	.out = get_features_out,
+	.run = run_get_features,
+};
+
+/* --- update_features --------------------------------------------------------------- */
+
+struct wish {
+	bool enabled;
+	int64_t memory_percent;
+};
+
+struct update_features {
+	const char *cluster;
+	struct wish tiered_checkpointing;
+	struct wish training_operator;
+	struct wish inference_operator;
+	struct wish autoscaling;
+	bool adopt;
+	bool install_prerequisites;
+	MEMBERS_MADE
+};
+
+static const struct field wish_in[] = {
+	FIELD(struct wish, enabled, .flags = FIELD_REQUIRED, .doc = "On or off."),
+	FIELD_END};
+
+/* The API takes less; below a fifth there is no room for a checkpoint.
+ * https://docs.aws.amazon.com/sagemaker/latest/dg/managed-tier-checkpointing-setup.html
+ */
+static const struct field tiered_in[] = {
+	FIELD(struct wish, enabled, .flags = FIELD_REQUIRED, .doc = "On or off."),
+	FIELD(struct wish, memory_percent, .min = 20, .max = 100, .unit = "percent",
+	      .doc = "Share of the nodes' memory; what it is, or AWS's own, when not "
+		     "given."),
+	FIELD_END};
+
+static const struct field update_features_in[] = {
+	FIELD_CLUSTER_OR_SELECTED(struct update_features, cluster),
+	FIELD_STRUCT(struct update_features, tiered_checkpointing, struct wish, tiered_in,
+		     .example = "{\"enabled\": true, \"memory_percent\": 40}",
+		     .doc = "Checkpoints in the nodes' memory."),
+	FIELD_STRUCT(struct update_features, training_operator, struct wish, wish_in,
+		     .example = "{\"enabled\": true}",
+		     .doc = "The operator of HyperPodPyTorchJobs."),
+	FIELD_STRUCT(struct update_features, inference_operator, struct wish, wish_in,
+		     .example = "{\"enabled\": true}",
+		     .doc = "The operator of model endpoints."),
+	FIELD_STRUCT(struct update_features, autoscaling, struct wish, wish_in,
+		     .example = "{\"enabled\": false}",
+		     .doc = "Nodes made and removed by Karpenter as pods need them."),
+	FIELD(struct update_features, adopt,
+	      .doc = "Take over what others have made of the same name; else it is refused "
+		     "with what was found."),
+	FIELD(struct update_features, install_prerequisites, .dflt = "true",
+	      .doc = "Install what a feature needs along with it; else it is refused with "
+		     "what is missing."),
+	FIELDS_MADE(struct update_features),
+	FIELD_END};
+
+/* Only what was sent: a member that is not there is not touched. */
+static void drop_unsent(const struct call *c, json_t *input)
+{
+	for (size_t i = 0; i < FEATURES_; i++) {
+		const char *name = features[i].name;
+		const json_t *sent = json_object_get(c->raw, name);
+
+		if (!json_is_object(sent))
+			json_object_del(input, name);
+		else if (!json_at(sent, "memory_percent"))
+			json_object_del(json_object_get(input, name), "memory_percent");
+	}
+}
+
+static bool keep_wishes(struct call *c, json_t *input, struct err *e)
+{
+	size_t n = 0;
+	/* Two requests that name different features do not mean the same. */
+	json_t *meant = json_own(c->arena, json_deep_copy(c->meant));
+
+	drop_unsent(c, input);
+	drop_unsent(c, meant);
+	c->meant = meant;
+	for (size_t i = 0; i < FEATURES_; i++) {
+		if (!json_object_get(input, features[i].name))
+			continue;
+		if (!kind_find(kinds, features[i].kind)) {
+			err_set(e, ERR_INVALID_INPUT, "%s cannot be set here",
+				features[i].name);
+			return err_field(e,
+					 arena_printf(c->arena, "/%s", features[i].name),
+					 "", "a feature of get_features");
+		}
+		n++;
+	}
+	if (n > 0)
+		return true;
+	err_set(e, ERR_INVALID_INPUT, "no feature is named");
+	return err_field(e, "/training_operator", "",
+			 "one or more of the features of get_features");
+}
+
+static bool run_update_features(struct call *c, const void *in, struct reply *ret,
+				struct err *e)
+{
+	const struct update_features *q = in;
+	struct cluster k;
+	json_t *input;
+
+	if (!cluster_mean(c, q->cluster, &k, e))
+		return false;
+	input = cluster_input(c, &k, in);
+	return keep_wishes(c, input, e) &&
+	       call_submit(c, &kind_update_features, k.name, input, ret, e);
+}
+
+extern const struct capability cap_update_features;
+const struct capability cap_update_features = {
+	.name = "update_features",
+	.method = "PATCH",
+	.path = "/clusters/{cluster}/features",
+	.title = "Turn managed features on and off",
+	.doc = "Changes only the features that are named. What a feature needs is installed "
+	       "along, with a role and a binding of its own; what is as wanted makes no "
+	       "call. Turning one off removes exactly what turning it on has made, and is "
+	       "refused while something uses it.",
+	.effect = CAP_CHANGE,
+	.role = ROLE_OPERATOR,
+	.flags = CAP_LONG,
+	.in = update_features_in,
+	.in_size = sizeof(struct update_features),
+	.out = operation_out,
+	.done_by = "get_operation",
+	.target = "cluster",
+	.run = run_update_features,
+};

@@ -1,0 +1,112 @@
+/*
+ * needs.c - what must be there before a feature: found against needed.
+ *
+ * What is missing and can be installed is brought along; what is too old, or in
+ * nobody's power here, blocks before anything is made (cases TC-06, TC-08, DP-09).
+ */
+#include "core/domain/feature/feature.h"
+#include "core/domain/step/read.h"
+#include "core/json/tree.h"
+
+static const struct least {
+	enum feature_id feature;
+	const struct component *component;
+	const char *version;
+} least[] = {
+	{FEATURE_INFERENCE, &component_s3_csi, "v1.14.1-eksbuild.1"},
+	{FEATURE_INFERENCE, &component_fsx_csi, "v1.6.0-eksbuild.1"},
+	{FEATURE_INFERENCE, &component_metrics, "v0.7.2-eksbuild.4"},
+	{FEATURE_INFERENCE, &component_cert_manager, "v1.18.2-eksbuild.2"},
+};
+static const char least_governance[] = "v1.3.0-eksbuild.1";
+
+static const char *needed_version(const struct feature *f, const struct component *k)
+{
+	for (size_t i = 0; i < sizeof(least) / sizeof(least[0]); i++)
+		if (least[i].feature == f->id && least[i].component == k)
+			return least[i].version;
+	return NULL;
+}
+
+static void add(json_t *list, const char *name, const char *title, const char *found,
+		const char *needed, const char *state, const char *detail)
+{
+	json_push(list, json_pack("{s:s, s:s, s:s, s:s, s:s, s:s*}", "name", name,
+				  "title", title, "found", found, "needed", needed,
+				  "state", state, "detail", detail));
+}
+
+static void judge_component(struct step_ctx *c, const struct feature *f,
+			    const struct component *k, json_t *list)
+{
+	const json_t *addon = json_at(saw(c, survey_key(c, "addon", k->name)), "addon");
+	const char *found = json_str_at(addon, "addonVersion");
+	const char *status = json_str_or(addon, "status", "");
+	const char *needed = needed_version(f, k);
+	const char *said = needed ? needed : "any";
+
+	if (!addon && saw_ok(c, survey_key(c, "sign", k->name)))
+		add(list, k->name, k->title, "installed otherwise", said, "ok",
+		    "its version is not known to us");
+	else if (!addon)
+		add(list, k->name, k->title, "missing", said, "brought", NULL);
+	else if (needed && version_compare(found, needed) < 0)
+		add(list, k->name, k->title, found ? found : "?", needed, "blocked",
+		    arena_printf(c->arena, "update the add-on %s", k->addon));
+	else if (streq(status, "DEGRADED") || streq(status, "ACTIVE") ||
+		 streq(status, "CREATING") || streq(status, "UPDATING"))
+		add(list, k->name, k->title, found ? found : "?", said, "ok", NULL);
+	else
+		add(list, k->name, k->title,
+		    arena_printf(c->arena, "%s, %s", found ? found : "?", status), said,
+		    "brought", NULL);
+}
+
+static void judge_training(struct step_ctx *c, json_t *list)
+{
+	const char *found = json_str_at(saw(c, "governance"), "addon.addonVersion");
+	const char *trouble = way_trouble(c);
+
+	if (found)
+		add(list, "task_governance", "Task governance", found, least_governance,
+		    version_compare(found, least_governance) < 0 ? "blocked" : "ok",
+		    version_compare(found, least_governance) < 0
+			    ? "update the add-on amazon-sagemaker-hyperpod-taskgovernance"
+			    : NULL);
+	add(list, "way_to_aws", "A way to SageMaker and EKS Auth",
+	    trouble ? trouble : "there is one",
+	    "NAT, or interface endpoints that let the nodes in",
+	    trouble ? "blocked" : "ok", trouble ? "add the endpoint or the rule" : NULL);
+}
+
+static void judge_hyperpod(struct step_ctx *c, const struct feature *f, json_t *list)
+{
+	const json_t *cluster = saw(c, "hyperpod");
+	const char *mode = json_str_or(cluster, "NodeProvisioningMode", "none");
+	const bool continuous = streq(mode, "Continuous");
+
+	add(list, "hyperpod", "HyperPod cluster",
+	    json_str_or(cluster, "ClusterStatus", "missing"), "there",
+	    cluster ? "ok" : "blocked", cluster ? NULL : "create it first");
+	if (f->id == FEATURE_AUTOSCALING && cluster)
+		add(list, "continuous", "Continuous provisioning of nodes", mode,
+		    "Continuous", continuous ? "ok" : "blocked",
+		    continuous ? NULL : "it is chosen when the cluster is made");
+}
+
+json_t *feature_needs(struct step_ctx *c, const struct feature *f)
+{
+	json_t *list = json_new_list(c->arena);
+
+	judge_hyperpod(c, f, list);
+	for (size_t i = 0; f->brings && f->brings[i]; i++)
+		judge_component(c, f, f->brings[i], list);
+	if (f->id == FEATURE_TRAINING)
+		judge_training(c, list);
+	return list;
+}
+
+const json_t *feature_blocker(const json_t *needs)
+{
+	return json_find(needs, "state", "blocked");
+}

@@ -1,0 +1,115 @@
+/*
+ * oidc.c - the cluster's issuer as an identity provider of the account.
+ *
+ * One per cluster, shared by all that binds roles by web identity: one that is
+ * there already is used as it is, and only what we made is removed.
+ * https://docs.aws.amazon.com/eks/latest/userguide/enable-iam-roles-for-service-accounts.html
+ */
+#include "core/domain/cluster/teardown.h"
+#include "core/domain/feature/toggle.h"
+#include "core/domain/step/read.h"
+#include "core/json/tree.h"
+
+bool oidc_observe(struct step_ctx *c, struct exchange *x)
+{
+	return read_aws(
+		c, x, "oidc", AWS_IAM_GetOpenIDConnectProvider,
+		json_packf(c->arena, "{s:s}", "OpenIDConnectProviderArn", oidc_arn(c)));
+}
+
+static const char *audience(const struct step_ctx *c)
+{
+	return streq(c->where->partition, "aws-cn") ? "sts.amazonaws.com.cn"
+						    : "sts.amazonaws.com";
+}
+
+static bool knows_audience(const struct step_ctx *c)
+{
+	size_t i;
+	json_t *v;
+
+	json_array_foreach(json_at(saw(c, "oidc"), "ClientIDList"), i, v)
+		if (streq(json_string_value(v), audience(c)))
+			return true;
+	return false;
+}
+
+static void keep_audience(struct step_ctx *c, struct exchange *x)
+{
+	const bool ours = step_tagged_cluster(c, json_at(saw(c, "oidc"), "Tags"));
+	struct err *e;
+
+	if (ours)
+		step_own(c, "iam:oidc-provider", oidc_arn(c), oidc_arn(c), "made");
+	if (knows_audience(c))
+		return;
+	if (!ours && !json_bool_or(c->input, "adopt", false)) {
+		e = step_fail(c, ERR_FOREIGN_OBJECT,
+			      "%s was not made by us and does not take %s", oidc_arn(c),
+			      audience(c));
+		err_fix(e, "Ask with adopt to have the audience added, or add it.");
+		return;
+	}
+	c->item = "audience";
+	exchange_aws(x, AWS_IAM_AddClientIDToOpenIDConnectProvider,
+		     json_packf(c->arena, "{s:s, s:s}", "OpenIDConnectProviderArn",
+				oidc_arn(c), "ClientID", audience(c)));
+	x->what = arena_printf(c->arena, "Let %s be an audience of %s", audience(c),
+			       oidc_arn(c));
+}
+
+void oidc_plan(struct step_ctx *c, struct exchange *x)
+{
+	const char *issuer = step_get(c, "eks.issuer");
+	struct err *e;
+
+	if (saw_ok(c, "oidc")) {
+		keep_audience(c, x);
+		return;
+	}
+	if (!issuer || !*issuer) {
+		e = step_fail(c, ERR_STATE_CONFLICT,
+			      "the EKS cluster has no identity issuer");
+		err_fix(e, "Look at its identity.oidc in EKS.");
+		return;
+	}
+	exchange_aws(x, AWS_IAM_CreateOpenIDConnectProvider,
+		     json_packf(c->arena, "{s:s, s:[s], s:O}", "Url", issuer,
+				"ClientIDList", audience(c), "Tags", step_tags(c)));
+	x->what = arena_printf(c->arena, "Make the issuer of the cluster known to IAM");
+}
+
+void oidc_absorb(struct step_ctx *c, const struct answer *a)
+{
+	if (answer_is(a, "EntityAlreadyExists")) {
+		step_wait(c, 2, "a look at the identity provider, which exists already");
+		return;
+	}
+	if (!a->ok) {
+		step_fail_answer(c, a, "the identity provider was refused");
+		return;
+	}
+	if (!streq(c->item, "audience"))
+		step_own(c, "iam:oidc-provider", oidc_arn(c), oidc_arn(c), "made");
+	step_advance(c);
+}
+
+bool oidc_remove_observe(struct step_ctx *c, struct exchange *x)
+{
+	return oidc_observe(c, x);
+}
+
+void oidc_remove_plan(struct step_ctx *c, struct exchange *x)
+{
+	if (!saw_ok(c, "oidc")) {
+		step_own(c, "iam:oidc-provider", oidc_arn(c), NULL, "gone");
+		return;
+	}
+	if (!step_tagged_cluster(c, json_at(saw(c, "oidc"), "Tags")))
+		return; /* it was there before, for others */
+	c->item = oidc_arn(c);
+	exchange_aws(
+		x, AWS_IAM_DeleteOpenIDConnectProvider,
+		json_packf(c->arena, "{s:s}", "OpenIDConnectProviderArn", oidc_arn(c)));
+	x->what = arena_printf(c->arena, "Delete the identity provider of the cluster");
+}

@@ -1,0 +1,101 @@
+/*
+ * state.c - one word for how a feature stands.
+ *
+ * The service's transitional states are "pending": never taken for absence. A
+ * feature whose add-on waits for its first node is pending, too (case DP-04).
+ */
+#include <string.h>
+
+#include "core/domain/feature/feature.h"
+#include "core/domain/step/read.h"
+#include "core/json/tree.h"
+
+static const json_t *addon_of(const struct step_ctx *c, const struct feature *f)
+{
+	return json_at(saw(c, survey_key(c, "addon", f->name)), "addon");
+}
+
+static bool is_one_of(const char *status, const char *words)
+{
+	return status && *status && strstr(words, status);
+}
+
+const char *feature_status(const struct step_ctx *c, const struct feature *f)
+{
+	const json_t *cluster = saw(c, "hyperpod");
+
+	if (f->component)
+		return json_str_at(addon_of(c, f), "status");
+	if (f->id == FEATURE_TIERED)
+		return json_str_at(cluster, "TieredStorageConfig.Mode");
+	return json_str_or(cluster, "AutoScaling.Status",
+			   json_str_at(cluster, "AutoScaling.Mode"));
+}
+
+const char *feature_version(const struct step_ctx *c, const struct feature *f)
+{
+	return f->component ? json_str_at(addon_of(c, f), "addonVersion") : NULL;
+}
+
+const char *feature_trouble(const struct step_ctx *c, const struct feature *f)
+{
+	if (f->component)
+		return json_str_at(addon_of(c, f), "health.issues.0.message");
+	if (f->id == FEATURE_AUTOSCALING)
+		return json_str_at(saw(c, "hyperpod"), "AutoScaling.FailureMessage");
+	return NULL;
+}
+
+static bool has_state(const json_t *chain, const char *state)
+{
+	return json_find(chain, "state", state) != NULL;
+}
+
+static const char *addon_state(const struct step_ctx *c, const struct feature *f,
+			       const json_t *chain)
+{
+	const json_t *addon = addon_of(c, f);
+	const char *status = json_str_or(addon, "status", "");
+	const char *issue = json_str_or(addon, "health.issues.0.code", "");
+
+	if (!addon)
+		return has_state(chain, "present") || has_state(chain, "differs")
+			       ? "partial"
+			       : "disabled";
+	if (is_one_of(status, "CREATING UPDATING DELETING"))
+		return "pending";
+	if (!step_tagged_cluster(c, json_at(addon, "tags")))
+		return "foreign";
+	if (streq(status, "DEGRADED") && streq(issue, "InsufficientNumberOfReplicas"))
+		return "pending";
+	if (!streq(status, "ACTIVE"))
+		return "failed";
+	return has_state(chain, "missing") || has_state(chain, "differs") ? "partial"
+									  : "enabled";
+}
+
+const char *feature_state(struct step_ctx *c, const struct feature *f,
+			  const json_t *chain)
+{
+	const json_t *cluster = saw(c, "hyperpod");
+	const char *status = json_str_or(cluster, "AutoScaling.Status", "InService");
+
+	if (f->component)
+		return addon_state(c, f, chain);
+	if (f->id == FEATURE_TIERED) {
+		if (!streq(json_str_or(cluster, "TieredStorageConfig.Mode", "Disable"),
+			   "Enable"))
+			return "disabled";
+		return is_one_of(json_str_or(cluster, "ClusterStatus", ""),
+				 "Updating Creating")
+			       ? "pending"
+			       : "enabled";
+	}
+	if (is_one_of(status, "Creating Deleting"))
+		return "pending";
+	if (streq(status, "Failed"))
+		return "failed";
+	return streq(json_str_or(cluster, "AutoScaling.Mode", "Disable"), "Enable")
+		       ? "enabled"
+		       : "disabled";
+}

@@ -1,0 +1,137 @@
+/*
+ * tls_bucket.c - where the inference operator keeps the certificates it makes.
+ *
+ * Named so that AWS's managed policy reaches it; closed to the public; its content
+ * is the operator's own and goes with it.
+ */
+#include "core/domain/feature/toggle.h"
+#include "core/domain/step/read.h"
+#include "core/json/tree.h"
+
+static json_t *by_bucket(struct step_ctx *c)
+{
+	return json_packf(c->arena, "{s:s}", "Bucket", name_tls_bucket(c));
+}
+
+static bool is_ours(const struct step_ctx *c)
+{
+	return step_tagged_cluster(c, json_at(saw(c, "tags"), "TagSet"));
+}
+
+bool tls_bucket_observe(struct step_ctx *c, struct exchange *x)
+{
+	json_t *in = by_bucket(c);
+
+	return read_aws(c, x, "bucket", AWS_S3_HeadBucket, in) ||
+	       (saw_ok(c, "bucket") &&
+		(read_aws(c, x, "tags", AWS_S3_GetBucketTagging, in) ||
+		 read_aws(c, x, "closed", AWS_S3_GetPublicAccessBlock, in) ||
+		 read_aws(c, x, "objects", AWS_S3_ListObjectsV2, in)));
+}
+
+void tls_bucket_create_plan(struct step_ctx *c, struct exchange *x)
+{
+	json_t *in = by_bucket(c);
+
+	if (saw_ok(c, "bucket")) {
+		step_own(c, "s3:bucket", name_tls_bucket(c), NULL, "made");
+		return;
+	}
+	if (!streq(c->where->region, "us-east-1"))
+		json_put_str(in, "CreateBucketConfiguration.LocationConstraint",
+			     c->where->region);
+	exchange_aws(x, AWS_S3_CreateBucket, in);
+	x->what = arena_printf(c->arena, "Create the bucket %s for certificates",
+			       name_tls_bucket(c));
+}
+
+void tls_bucket_create_absorb(struct step_ctx *c, const struct answer *a)
+{
+	struct err *e;
+
+	if (answer_is(a, "BucketAlreadyExists")) {
+		e = step_fail(c, ERR_FOREIGN_OBJECT,
+			      "the bucket %s belongs to another account",
+			      name_tls_bucket(c));
+		err_fix(e,
+			"Its name is made of account, region and cluster: somebody has "
+			"taken it. Use another name for the cluster.");
+	} else if (!a->ok && !answer_is(a, "BucketAlreadyOwnedByYou")) {
+		step_fail_answer(c, a, "the bucket %s was refused", name_tls_bucket(c));
+	} else {
+		step_own(c, "s3:bucket", name_tls_bucket(c), NULL, "made");
+		step_advance(c);
+	}
+}
+
+/* The name is ours alone, so what has no tag lost it, or never got it. */
+void tls_bucket_tag_plan(struct step_ctx *c, struct exchange *x)
+{
+	json_t *in = by_bucket(c);
+
+	if (is_ours(c))
+		return;
+	json_put(in, "Tagging.TagSet", json_incref(step_tags(c)));
+	exchange_aws(x, AWS_S3_PutBucketTagging, in);
+	x->what = arena_printf(c->arena, "Tag the bucket %s", name_tls_bucket(c));
+}
+
+static bool is_closed(const struct step_ctx *c)
+{
+	const json_t *block = json_at(saw(c, "closed"), "PublicAccessBlockConfiguration");
+
+	return json_bool_or(block, "BlockPublicAcls", false) &&
+	       json_bool_or(block, "IgnorePublicAcls", false) &&
+	       json_bool_or(block, "BlockPublicPolicy", false) &&
+	       json_bool_or(block, "RestrictPublicBuckets", false);
+}
+
+void tls_bucket_close_plan(struct step_ctx *c, struct exchange *x)
+{
+	json_t *in = by_bucket(c);
+
+	if (is_closed(c))
+		return;
+	json_put(in, "PublicAccessBlockConfiguration",
+		 json_pack("{s:b, s:b, s:b, s:b}", "BlockPublicAcls", 1,
+			   "IgnorePublicAcls", 1, "BlockPublicPolicy", 1,
+			   "RestrictPublicBuckets", 1));
+	exchange_aws(x, AWS_S3_PutPublicAccessBlock, in);
+	x->what = arena_printf(c->arena, "Close the bucket %s to the public",
+			       name_tls_bucket(c));
+}
+
+void tls_bucket_absorb(struct step_ctx *c, const struct answer *a)
+{
+	if (!a->ok)
+		step_fail_answer(c, a, "the bucket %s refused a change",
+				 name_tls_bucket(c));
+	else
+		step_advance(c);
+}
+
+void tls_objects_plan(struct step_ctx *c, struct exchange *x)
+{
+	const char *key = json_str_at(saw(c, "objects"), "Contents.0.Key");
+
+	if (!key || !is_ours(c))
+		return;
+	c->item = key;
+	exchange_aws(x, AWS_S3_DeleteObject,
+		     json_packf(c->arena, "{s:s, s:s}", "Bucket", name_tls_bucket(c),
+				"Key", key));
+	x->what = arena_printf(c->arena, "Delete the certificate %s", key);
+}
+
+void tls_bucket_remove_plan(struct step_ctx *c, struct exchange *x)
+{
+	if (!saw_ok(c, "bucket")) {
+		step_own(c, "s3:bucket", name_tls_bucket(c), NULL, "gone");
+		return;
+	}
+	if (!is_ours(c) && json_at(saw(c, "objects"), "Contents.0"))
+		return; /* somebody keeps something in it */
+	c->item = name_tls_bucket(c);
+	exchange_aws(x, AWS_S3_DeleteBucket, by_bucket(c));
+	x->what = arena_printf(c->arena, "Delete the bucket %s", name_tls_bucket(c));
+}

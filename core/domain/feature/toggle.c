@@ -1,0 +1,378 @@
+#include "core/domain/feature/toggle.h"
+
+#include <string.h>
+
+#include "core/domain/cluster/eks_access.h"
+#include "core/domain/dependency/install.h"
+#include "core/domain/dependency/remove.h"
+#include "core/domain/step/read.h"
+#include "core/json/tree.h"
+
+/* An authority is injected within a minute or two, or never (case DP-06). */
+static const int64_t WEBHOOK_PATIENCE_MS = 3 * 60 * 1000;
+
+const struct feature *toggle_feature(const struct step_ctx *c)
+{
+	const struct feature *f = feature_find(step_input(c, "feature"));
+
+	return f ? f : &features[FEATURE_TRAINING];
+}
+
+static bool is_enabling(const struct step_ctx *c)
+{
+	return json_bool_or(c->input, "enabled", true);
+}
+
+/* --- check ------------------------------------------------------------------------ */
+
+bool toggle_check_observe(struct step_ctx *c, struct exchange *x)
+{
+	return survey_observe(c, x, toggle_feature(c), is_enabling(c) ? SURVEY_NEEDS : 0);
+}
+
+/* Case DP-09: nothing is brought along that was not agreed to. */
+static bool brings_unasked(struct step_ctx *c, const json_t *needs)
+{
+	const char *names = "";
+	struct err *e;
+	size_t i;
+	json_t *n;
+
+	if (json_bool_or(c->input, "install_prerequisites", true))
+		return false;
+	json_array_foreach(needs, i, n)
+		if (streq(json_str_at(n, "state"), "brought"))
+			names = arena_printf(c->arena, "%s%s%s", names,
+					     *names ? ", " : "",
+					     json_str_or(n, "name", "?"));
+	if (!*names)
+		return false;
+	e = step_fail(c, ERR_STATE_CONFLICT, "%s needs what is not there: %s",
+		      toggle_feature(c)->title, names);
+	err_field(e, "/install_prerequisites", "false", "true");
+	err_fix(e, "Ask with install_prerequisites, or install them yourself.");
+	return true;
+}
+
+void toggle_check_plan(struct step_ctx *c, struct exchange *x)
+{
+	const struct feature *f = toggle_feature(c);
+	const json_t *needs, *blocker;
+	struct err *e;
+
+	(void)x;
+	survey_save(c, f);
+	if (!is_enabling(c)) {
+		step_goto(c, "refuse_users");
+		return;
+	}
+	needs = feature_needs(c, f);
+	blocker = feature_blocker(needs);
+	step_event(c, "needs",
+		   json_pack("{s:s, s:O}", "feature", f->name, "needs", needs));
+	if (blocker) {
+		e = step_fail(c, ERR_STATE_CONFLICT, "%s cannot be enabled: %s is %s",
+			      f->title, json_str_or(blocker, "title", "?"),
+			      json_str_or(blocker, "found", "?"));
+		err_field(e, "", json_str_at(blocker, "found"),
+			  json_str_at(blocker, "needed"));
+		err_fix(e, "%s, then ask again.",
+			json_str_or(blocker, "detail", "Change that"));
+		return;
+	}
+	(void)brings_unasked(c, needs);
+}
+
+/* --- cert-manager's webhook --------------------------------------------------------- */
+
+static bool webhook_is_expected(const struct step_ctx *c)
+{
+	return !streq(json_str_or(c->data, "components.cert_manager.state", ""),
+		      "waiting_for_nodes");
+}
+
+bool toggle_webhook_observe(struct step_ctx *c, struct exchange *x)
+{
+	struct kube_request r = {.verb = KUBE_CREATE,
+				 .api = "cert-manager.io/v1",
+				 .plural = "certificates",
+				 .ns = "default",
+				 .dry_run = true};
+
+	if (!webhook_is_expected(c) || c->planning)
+		return false;
+	r.body = json_packf(c->arena, "{s:s, s:s, s:{s:s, s:s}, s:{s:s, s:[s], s:{s:s}}}",
+			    "apiVersion", r.api, "kind", "Certificate", "metadata",
+			    "name", "instantstart-probe", "namespace", r.ns, "spec",
+			    "secretName", "instantstart-probe", "dnsNames",
+			    "probe.instantstart.invalid", "issuerRef", "name", "probe");
+	return read_kube(c, x, "probe", &r);
+}
+
+void toggle_webhook_plan(struct step_ctx *c, struct exchange *x)
+{
+	const char *said = saw_message(c, "probe");
+	struct err *e;
+
+	(void)x;
+	if (!webhook_is_expected(c) || c->planning || saw_ok(c, "probe"))
+		return;
+	if (c->now_ms - c->step_since_ms < WEBHOOK_PATIENCE_MS) {
+		step_wait(c, 5, "cert-manager's webhook to answer: %s", said);
+		return;
+	}
+	e = step_fail(c, ERR_DEPENDENCY_FAILED, "cert-manager's webhook does not answer");
+	err_because(e, "kubernetes:create certificates", saw_code(c, "probe"), said,
+		    NULL);
+	err_fix(e, "Look at the pods in the namespace cert-manager, then retry.");
+}
+
+/* --- ready ------------------------------------------------------------------------ */
+
+static const struct served {
+	enum feature_id feature;
+	const char *crd, *version, *data; /* data: a member that must not be false */
+} served[] = {
+	{FEATURE_TRAINING, "hyperpodpytorchjobs.sagemaker.amazonaws.com", "v1", NULL},
+	{FEATURE_INFERENCE, "inferenceendpointconfigs.inference.sagemaker.aws.amazon.com",
+	 "v1", NULL},
+	{FEATURE_INFERENCE, "jumpstartmodels.inference.sagemaker.aws.amazon.com", "v1",
+	 NULL},
+	{FEATURE_INFERENCE, "scaledobjects.keda.sh", "v1alpha1", "bundled.scale"},
+};
+enum { N_SERVED = sizeof(served) / sizeof(served[0]) };
+
+static bool is_expected(const struct step_ctx *c, const struct served *s)
+{
+	return s->feature == toggle_feature(c)->id &&
+	       (!s->data || json_bool_or(c->data, s->data, true));
+}
+
+bool toggle_ready_observe(struct step_ctx *c, struct exchange *x)
+{
+	const struct feature *f = toggle_feature(c);
+
+	if (c->planning)
+		return false;
+	for (size_t i = 0; i < N_SERVED; i++)
+		if (is_expected(c, &served[i]) &&
+		    read_kube(
+			    c, x, served[i].crd,
+			    &(struct kube_request){.verb = KUBE_GET,
+						   .api = "apiextensions.k8s.io/v1",
+						   .plural = "customresourcedefinitions",
+						   .name = served[i].crd}))
+			return true;
+	return read_kube(c, x, "deployments",
+			 &(struct kube_request){.verb = KUBE_LIST,
+						.api = "apps/v1",
+						.plural = "deployments",
+						.ns = f->component->ns});
+}
+
+/* Case IN-05: established, and of the version that is asked for. */
+static const char *not_served(const struct step_ctx *c, const struct served *s)
+{
+	const json_t *crd = json_object_get(c->seen, s->crd) ? saw(c, s->crd) : NULL;
+	const json_t *version =
+		json_find(json_at(crd, "spec.versions"), "name", s->version);
+	const json_t *established =
+		json_find(json_at(crd, "status.conditions"), "type", "Established");
+
+	if (!crd)
+		return "is not there";
+	if (!streq(json_str_at(established, "status"), "True"))
+		return "is not established";
+	if (!json_bool_or(version, "served", false))
+		return "is not served";
+	return NULL;
+}
+
+static const json_t *unready(const struct step_ctx *c)
+{
+	size_t i;
+	json_t *d;
+
+	json_array_foreach(json_at(saw(c, "deployments"), "items"), i, d)
+		if (json_int_or(d, "status.availableReplicas", 0) <
+		    json_int_or(d, "spec.replicas", 1))
+			return d;
+	return NULL;
+}
+
+static bool waits_for_nodes(const struct step_ctx *c)
+{
+	return streq(json_str_at(c->data, arena_printf(c->arena, "components.%s.state",
+						       toggle_feature(c)->name)),
+		     "waiting_for_nodes");
+}
+
+void toggle_ready_plan(struct step_ctx *c, struct exchange *x)
+{
+	const json_t *d = unready(c);
+
+	(void)x;
+	if (c->planning)
+		return;
+	for (size_t i = 0; i < N_SERVED; i++) {
+		const char *why =
+			is_expected(c, &served[i]) ? not_served(c, &served[i]) : NULL;
+
+		if (why) {
+			step_wait(c, 5, "%s %s, which %s", served[i].crd,
+				  served[i].version, why);
+			return;
+		}
+	}
+	if (d && !waits_for_nodes(c))
+		step_wait(c, 5, "the deployment %s of %s",
+			  json_str_or(d, "metadata.name", "?"), toggle_feature(c)->title);
+}
+
+static void note(struct step_ctx *c, const char *state)
+{
+	const struct feature *f = toggle_feature(c);
+	json_t *made = json_pack(
+		"{s:s, s:s, s:s*}", "state", state, "title", f->title, "version",
+		json_str_at(c->data,
+			    arena_printf(c->arena, "components.%s.version", f->name)));
+
+	step_catalog(c, "feature", f->name, json_pack("{s:b}", "enabled", is_enabling(c)),
+		     made);
+	/* Also while planning: what follows is the other way. */
+	step_done(c,
+		  json_pack("{s:s, s:s, s:s, s:O*}", "cluster", c->target, "feature",
+			    f->name, "state", state, "kept", json_at(c->data, "kept")));
+}
+
+void toggle_enabled_plan(struct step_ctx *c, struct exchange *x)
+{
+	(void)x;
+	note(c, waits_for_nodes(c) ? "pending" : "enabled");
+}
+
+/* --- disabling -------------------------------------------------------------------- */
+
+bool toggle_users_observe(struct step_ctx *c, struct exchange *x)
+{
+	return survey_observe(c, x, toggle_feature(c), SURVEY_USERS);
+}
+
+void toggle_users_plan(struct step_ctx *c, struct exchange *x)
+{
+	const struct feature *f = toggle_feature(c);
+	const json_t *users = feature_users(c, f);
+	const size_t n = json_array_size(users);
+	const char *names = "";
+	struct err *e;
+
+	(void)x;
+	for (size_t i = 0; i < n && i < 10; i++)
+		names = arena_printf(c->arena, "%s%s%s", names, i ? ", " : "",
+				     json_string_value(json_array_get(users, i)));
+	if (n == 0)
+		return;
+	e = step_fail(c, ERR_BLOCKED, "%zu things need the %s: %s%s", n, f->title, names,
+		      n > 10 ? ", …" : "");
+	err_fix(e, "Delete them first, then ask again.");
+}
+
+static const char *driver_of(const struct component *k)
+{
+	return k == &component_s3_csi    ? "s3.csi.aws.com"
+	       : k == &component_fsx_csi ? "fsx.csi.aws.com"
+					 : NULL;
+}
+
+static const struct component *other_operator(const struct step_ctx *c)
+{
+	return toggle_feature(c)->id == FEATURE_TRAINING ? &component_inference
+							 : &component_training;
+}
+
+bool toggle_judge_observe(struct step_ctx *c, struct exchange *x)
+{
+	const struct feature *f = toggle_feature(c);
+
+	for (size_t i = 0; f->brings[i]; i++) {
+		const char *key = survey_key(c, "addon", f->brings[i]->name);
+
+		if (addon_read(c, x, key, f->brings[i]))
+			return true;
+	}
+	return addon_read(c, x, "other", other_operator(c)) ||
+	       read_kube(c, x, "certificates",
+			 &(struct kube_request){.verb = KUBE_LIST,
+						.api = "cert-manager.io/v1",
+						.plural = "certificates"}) ||
+	       read_kube(c, x, "volumes",
+			 &(struct kube_request){.verb = KUBE_LIST,
+						.api = "v1",
+						.plural = "persistentvolumes"});
+}
+
+static bool has_volume(const struct step_ctx *c, const char *driver)
+{
+	size_t i;
+	json_t *v;
+
+	json_array_foreach(json_at(saw(c, "volumes"), "items"), i, v)
+		if (streq(json_str_at(v, "spec.csi.driver"), driver))
+			return true;
+	return false;
+}
+
+/* Of others than the operators. */
+static bool has_certificate(const struct step_ctx *c)
+{
+	size_t i;
+	json_t *v;
+
+	json_array_foreach(json_at(saw(c, "certificates"), "items"), i, v) {
+		const char *ns = json_str_or(v, "metadata.namespace", "");
+
+		if (!streq(ns, component_training.ns) &&
+		    !streq(ns, component_inference.ns))
+			return true;
+	}
+	return false;
+}
+
+static const char *why_kept(const struct step_ctx *c, const struct component *k,
+			    const json_t *tags)
+{
+	const char *driver = driver_of(k);
+
+	if (!step_tagged_cluster(c, tags) || !json_object_get(tags, FEATURE_TAG))
+		return "it was there before";
+	if (k == &component_cert_manager && saw_ok(c, "other"))
+		return arena_printf(c->arena, "the %s needs it",
+				    other_operator(c)->title);
+	if (k == &component_cert_manager && has_certificate(c))
+		return "there are certificates of others";
+	if (driver && has_volume(c, driver))
+		return "there are volumes of it";
+	return NULL;
+}
+
+void toggle_judge_plan(struct step_ctx *c, struct exchange *x)
+{
+	const struct feature *f = toggle_feature(c);
+
+	(void)x;
+	for (size_t i = 0; f->brings[i]; i++) {
+		const struct component *k = f->brings[i];
+		const json_t *addon =
+			json_at(saw(c, survey_key(c, "addon", k->name)), "addon");
+		const char *why = addon ? why_kept(c, k, json_at(addon, "tags")) : NULL;
+
+		if (why)
+			component_keep(c, k, why);
+	}
+}
+
+void toggle_disabled_plan(struct step_ctx *c, struct exchange *x)
+{
+	(void)x;
+	note(c, "disabled");
+}

@@ -1,0 +1,102 @@
+/*
+ * toggle.h - rows that the operations of the operators share.
+ *
+ * Each begins with EKS_ACCESS_STEP and TOGGLE_CHECK_STEP, which refuses what
+ * cannot work before anything is made and goes on with the next row or, for
+ * {"enabled": false}, with the row "refuse_users".
+ */
+#ifndef INSTANTSTART_DOMAIN_FEATURE_TOGGLE_H
+#define INSTANTSTART_DOMAIN_FEATURE_TOGGLE_H
+
+#include "core/domain/feature/identity.h"
+
+/* By the operation's input.feature. */
+const struct feature *toggle_feature(const struct step_ctx *c);
+bool toggle_check_observe(struct step_ctx *c, struct exchange *x);
+void toggle_check_plan(struct step_ctx *c, struct exchange *x);
+
+/* A dry run of a Certificate: its webhook must answer (case DP-06). */
+bool toggle_webhook_observe(struct step_ctx *c, struct exchange *x);
+void toggle_webhook_plan(struct step_ctx *c, struct exchange *x);
+
+/* The operator's deployments are available and its kinds are served. */
+bool toggle_ready_observe(struct step_ctx *c, struct exchange *x);
+void toggle_ready_plan(struct step_ctx *c, struct exchange *x);
+void toggle_enabled_plan(struct step_ctx *c, struct exchange *x);
+
+bool toggle_users_observe(struct step_ctx *c, struct exchange *x);
+void toggle_users_plan(struct step_ctx *c, struct exchange *x);
+/* Which of the components that it brought stay for others. */
+bool toggle_judge_observe(struct step_ctx *c, struct exchange *x);
+void toggle_judge_plan(struct step_ctx *c, struct exchange *x);
+void toggle_disabled_plan(struct step_ctx *c, struct exchange *x);
+
+/* oidc.c: the cluster's issuer as an identity provider of the account. */
+bool oidc_observe(struct step_ctx *c, struct exchange *x);
+void oidc_plan(struct step_ctx *c, struct exchange *x);
+void oidc_absorb(struct step_ctx *c, const struct answer *a);
+bool oidc_remove_observe(struct step_ctx *c, struct exchange *x);
+void oidc_remove_plan(struct step_ctx *c, struct exchange *x);
+
+/* tls_bucket.c */
+bool tls_bucket_observe(struct step_ctx *c, struct exchange *x);
+void tls_bucket_create_plan(struct step_ctx *c, struct exchange *x);
+void tls_bucket_create_absorb(struct step_ctx *c, const struct answer *a);
+void tls_bucket_tag_plan(struct step_ctx *c, struct exchange *x);
+void tls_bucket_close_plan(struct step_ctx *c, struct exchange *x);
+void tls_bucket_absorb(struct step_ctx *c, const struct answer *a);
+void tls_objects_plan(struct step_ctx *c, struct exchange *x);
+void tls_bucket_remove_plan(struct step_ctx *c, struct exchange *x);
+
+/* binding.c: service accounts and the roles that they are annotated with. */
+bool binding_observe(struct step_ctx *c, struct exchange *x);
+void binding_plan(struct step_ctx *c, struct exchange *x);
+void binding_absorb(struct step_ctx *c, const struct answer *a);
+
+#define TOGGLE_READ_STEP(row, in_phase, words, f)                                        \
+	{                                                                                \
+		.name = (row), .phase = (in_phase), .title = (words),                    \
+		.effect = EFFECT_READ, .deadline_s = 1200, .observe = f##_observe,       \
+		.seen = read_seen, .plan = f##_plan                                      \
+	}
+
+#define TOGGLE_CHECK_STEP                                                                \
+	TOGGLE_READ_STEP("check_feature", "check",                                       \
+			 "Compare what is needed with what is "                          \
+			 "there",                                                        \
+			 toggle_check)
+
+/* The add-on of a component: its rows of reconcile_dependencies, here for one feature. */
+#define BROUGHT_ADDON_STEPS(prefix)                                                      \
+	{.name = prefix "_install",                                                      \
+	 .phase = prefix,                                                                \
+	 .title = "Install " prefix,                                                     \
+	 .effect = EFFECT_TOKEN,                                                         \
+	 .observe = addon_observe,                                                       \
+	 .seen = read_seen,                                                              \
+	 .plan = addon_plan,                                                             \
+	 .absorb = addon_absorb},                                                        \
+	{                                                                                \
+		.name = prefix "_wait", .phase = prefix, .title = "Wait for " prefix,    \
+		.effect = EFFECT_READ, .deadline_s = 1200,                               \
+		.observe = addon_wait_observe, .seen = read_seen,                        \
+		.plan = addon_wait_plan                                                  \
+	}
+
+#define BROUGHT_IDENTITY_STEP(prefix)                                                    \
+	{                                                                                \
+		.name = prefix "_identity", .phase = prefix,                             \
+		.title = "Bind the service account of " prefix, .effect = EFFECT_TOKEN,  \
+		.observe = identity_observe, .seen = read_seen, .plan = identity_plan,   \
+		.absorb = identity_absorb                                                \
+	}
+
+#define BROUGHT_REFRESH_STEP(prefix)                                                     \
+	{                                                                                \
+		.name = prefix "_refresh", .phase = prefix,                              \
+		.title = "Restart pods of " prefix " without credentials",               \
+		.effect = EFFECT_CONVERGENT, .observe = refresh_observe,                 \
+		.seen = read_seen, .plan = refresh_plan, .absorb = refresh_absorb        \
+	}
+
+#endif
