@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "tests/cloud/core.h"
-#include "tests/cloud/kube/server.h"
+#include "tests/cloud/eks/eks.h"
 
 static void answer(struct arena *a, struct cloud_response *ret, int status,
 		   const json_t *body)
@@ -71,7 +71,7 @@ static void post(struct cloud *c, struct arena *a, const char *what, const json_
 		       json_packf(a, "{s:I}", "wall_ms",
 				  (json_int_t)c->o.clock->wall_ms(c->o.clock)));
 	} else if (str_starts(what, "review/")) {
-		const json_t *review = ks_review(c, a, what + strlen("review/"), body);
+		const json_t *review = eks_review(c, a, what + strlen("review/"), body);
 
 		if (review)
 			answer(a, ret, 200, review);
