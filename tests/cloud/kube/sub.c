@@ -108,10 +108,6 @@ static void serve_eviction(struct ks_req *q)
 {
 	json_t *pod = ks_get(&q->k, q->kind, q->ns, q->name);
 
-	if (!streq(q->raw->method, "POST")) {
-		ks_fail(q, 405, "MethodNotAllowed", "only POST is allowed");
-		return;
-	}
 	if (!pod) {
 		ks_not_found(q);
 		return;
@@ -130,53 +126,89 @@ static void serve_eviction(struct ks_req *q)
 			     201));
 }
 
-/* --- reviews ------------------------------------------------------------------------ */
+/* --- binding ---------------------------------------------------------------------- */
 
-bool ks_serve_review(struct ks_req *q)
+static void serve_binding(struct ks_req *q)
 {
-	const char *group = json_str_or(q->body, "spec.resourceAttributes.group", "");
-	const char *plural = json_str_or(q->body, "spec.resourceAttributes.resource", "");
-	json_t *out = NULL;
+	const json_t *pod = ks_get(&q->k, q->kind, q->ns, q->name);
+	const char *node = json_str_or(q->body, "target.name", "");
+	const char *kind = json_str_or(q->body, "target.kind", "");
+	json_t *causes = json_new_list(q->a);
+	json_t *next = NULL;
 
-	if (!json_is_object(q->body))
-		return ks_fail(q, 400, "BadRequest", "a review is an object");
-	out = json_own(q->a, json_deep_copy(q->body));
-	json_put_str(out, "kind", q->kind->kind);
-	json_put_str(out, "apiVersion", ks_api_version(q->a, q->kind));
-	if (streq(q->kind->plural, "selfsubjectaccessreviews"))
-		json_put(
-			out, "status",
-			json_pack(
-				"{s:b}", "allowed",
-				ks_user_may(
-					&q->k, q->user,
-					json_str_or(q->body,
-						    "spec.resourceAttributes.verb", ""),
-					json_str_at(q->body,
-						    "spec.resourceAttributes.namespace"),
-					ks_kind_find(&q->k, q->a, group, NULL, plural))));
-	else if (streq(q->kind->plural, "selfsubjectreviews"))
-		json_put(out, "status",
-			 json_pack("{s:{s:s}}", "userInfo", "username", q->user));
+	if (*kind && !streq(kind, "Node"))
+		ks_add_cause(causes, "FieldValueNotSupported", "target.kind",
+			     arena_printf(q->a,
+					  "Unsupported value: \"%s\": supported values: "
+					  "\"Node\", \"<empty>\"",
+					  kind));
+	if (!*node)
+		ks_add_cause(causes, "FieldValueRequired", "target.name",
+			     "Required value");
+	if (json_array_size(causes) > 0) {
+		ks_invalid(q, q->name, causes);
+		return;
+	}
+	if (!pod) {
+		ks_not_found(q);
+		return;
+	}
+	if (json_str_at(pod, "spec.nodeName")) {
+		ks_fail(q, 409, "Conflict",
+			"Operation cannot be fulfilled on pods/binding \"%s\": pod %s is "
+			"already assigned to node \"%s\"",
+			q->name, q->name, json_str_at(pod, "spec.nodeName"));
+		return;
+	}
+	next = json_deep_copy(pod);
+	json_put_str(next, "spec.nodeName", node);
+	ks_set_condition(next, q->k.now_ms, "PodScheduled", "True", NULL, NULL);
+	if (q->dry_run)
+		json_decref(next);
 	else
-		json_put(out, "status",
-			 json_pack("{s:[],s:[],s:b}", "resourceRules", "nonResourceRules",
-				   "incomplete", 0));
-	return ks_answer(q, 201, out);
+		ks_write(&q->k, q->kind, next);
+	ks_answer(q, 201,
+		  json_packf(q->a, "{s:s,s:s,s:{},s:s,s:i}", "kind", "Status",
+			     "apiVersion", "v1", "metadata", "status", "Success", "code",
+			     201));
+}
+
+/* --- by name ---------------------------------------------------------------------- */
+
+static const struct {
+	const char *resource, *sub, *methods;
+	void (*serve)(struct ks_req *q);
+} rows[] = {
+	{"/pods", "eviction", "POST", serve_eviction},
+	{"/pods", "binding", "POST", serve_binding},
+	{"/pods", "log", "GET", ks_serve_log},
+	{"/serviceaccounts", "token", "POST", ks_serve_token},
+};
+
+static bool method_allowed(struct ks_req *q, const char *methods)
+{
+	if (strstr(methods, q->raw->method))
+		return true;
+	return ks_fail(q, 405, "MethodNotAllowed",
+		       "the server does not allow this method on the requested resource");
 }
 
 bool ks_serve_sub(struct ks_req *q)
 {
-	const bool pods = streq(q->kind->plural, "pods") && !*q->kind->group;
+	const char *resource = ks_resource(q->a, q->kind);
 
-	if (streq(q->sub, "scale") && (q->kind->has & KS_SCALE))
-		serve_scale(q);
-	else if (pods && streq(q->sub, "eviction"))
-		serve_eviction(q);
-	else if (pods && streq(q->sub, "log"))
-		ks_serve_log(q);
-	else
-		return ks_fail(q, 404, "NotFound",
-			       "the server could not find the requested resource");
-	return true;
+	if (streq(q->sub, "scale") && (q->kind->has & KS_SCALE)) {
+		if (method_allowed(q, "GET PUT PATCH"))
+			serve_scale(q);
+		return true;
+	}
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (!streq(rows[i].resource, resource) || !streq(rows[i].sub, q->sub))
+			continue;
+		if (method_allowed(q, rows[i].methods))
+			rows[i].serve(q);
+		return true;
+	}
+	return ks_fail(q, 404, "NotFound",
+		       "the server could not find the requested resource");
 }
