@@ -196,7 +196,7 @@ $(FAULTS): $(O)/%: $(O)/%.o $(call helpers_of,faults) $(O)/libtest.a $(O)/libclo
 $(BENCH): $(O)/%: $(O)/%.o $(O)/libtest.a $(O)/libcloud.a $(ALL_LIBS)
 	$(call say,LINK,$@)
 	$(link) $(TEST_LDLIBS)
-$(PEERS): $(O)/%: $(O)/%.o $(call below,aws)
+$(PEERS): $(O)/%: $(O)/%.o $(call below,kube)
 	$(call say,LINK,$@)
 	$(link) $(TEST_LDLIBS)
 $(FUZZERS): $(B)/fuzz/%: $(B)/fuzz/%.o $$(patsubst $$(O)/%,$(B)/fuzz/%,$$(call fuzz_libs,$$*))
