@@ -1,0 +1,73 @@
+#include "core/domain/karpenter/prerequisites.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/json/tree.h"
+
+int prerequisites_compare(const char *x, const char *y)
+{
+	while (*x || *y) {
+		char *x_end, *y_end;
+		const long m = strtol(x, &x_end, 10), n = strtol(y, &y_end, 10);
+
+		if (m != n)
+			return m < n ? -1 : 1;
+		x = *x_end ? x_end + 1 : x_end;
+		y = *y_end ? y_end + 1 : y_end;
+	}
+	return 0;
+}
+
+const char *prerequisites_agent(struct arena *a, const json_t *agents)
+{
+	size_t i;
+	json_t *v;
+
+	json_array_foreach(agents, i, v) {
+		const char *image =
+			json_str_or(v, "spec.template.spec.containers.0.image", "");
+		const char *tag = strrchr(image, ':');
+
+		if (!str_starts(json_str_or(v, "metadata.name", ""),
+				"health-monitoring-agent"))
+			continue;
+		/* "latest" and digests are no versions: not judged. */
+		return tag && tag[1] >= '0' && tag[1] <= '9' && strchr(tag, '.')
+			       ? arena_strdup(a, tag + 1)
+			       : "";
+	}
+	return NULL;
+}
+
+static void check_agent(const json_t *agents, struct findings *f)
+{
+	const char *version = prerequisites_agent(f->arena, agents);
+
+	if (!version)
+		finding_add(f, "/dependencies",
+			    "no health-monitoring agent runs in aws-hyperpod", "",
+			    "the HyperPod chart: reconcile_dependencies installs it");
+	else if (*version && prerequisites_compare(version, KARPENTER_AGENT_OLDEST) < 0)
+		finding_add(f, "/dependencies",
+			    arena_printf(f->arena,
+					 "the health-monitoring agent is %s, older than "
+					 "%s",
+					 version, KARPENTER_AGENT_OLDEST),
+			    version, "a newer HyperPod chart: reconcile_dependencies");
+}
+
+void prerequisites_check(const json_t *cluster, const json_t *agents, struct findings *f)
+{
+	const char *mode = json_str_or(cluster, "NodeProvisioningMode", "not set");
+
+	if (!streq(mode, "Continuous"))
+		finding_add(
+			f, "/cluster",
+			arena_printf(f->arena,
+				     "NodeProvisioningMode is %s, and it is fixed when "
+				     "a cluster is made",
+				     mode),
+			mode, "a cluster made with Continuous");
+	check_agent(agents, f);
+}
