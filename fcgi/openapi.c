@@ -161,6 +161,12 @@ static json_t *paths(const struct capability *const *table, struct arena *a)
 static const char *const retry_words[] = {"never",         "backoff", "same-key",
 					  "observe-first", "human",   NULL};
 
+static const char *const codes[] = {
+#define E(name, slug, http, rpc, retry, title) slug,
+#include "core/base/errors.def"
+#undef E
+	NULL};
+
 static const struct field cause_out[] = {
 	OUT("source", FIELD_STR, .doc = "Who said it."),
 	OUT("code", FIELD_STR, .doc = "Their code."),
@@ -182,7 +188,8 @@ static const struct field problem_out[] = {
 	OUT("detail", FIELD_STR, .flags = FIELD_REQUIRED,
 	    .doc = "What happened this time."),
 	OUT("instance", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Names this answer."),
-	OUT("code", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "The type's last part."),
+	OUT("code", FIELD_STR, .flags = FIELD_REQUIRED, .one_of = codes,
+	    .doc = "The type's last part."),
 	OUT("field", FIELD_STR, .doc = "JSON pointer to what was wrong."),
 	OUT("seen", FIELD_STR, .doc = "The value."),
 	OUT("expected", FIELD_STR, .doc = "What would work."),

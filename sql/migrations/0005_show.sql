@@ -17,7 +17,9 @@ end $$;
 -- The word that people read.
 create function op_status(o operation) returns text language sql immutable as $$
 	select case
-		when o.state = 'held' then 'needs-decision'
+		when o.state = 'held' then case
+			when o.question->'choices' @> '[{"id": "effect_happened"}]' then 'outcome-unknown'
+			else 'needs-decision' end
 		when o.state <> 'live' then o.state
 		when o.cancel_requested then 'cancelling'
 		when o.queued or (o.claim_gen = 0 and o.waiting_for is null) then 'queued'

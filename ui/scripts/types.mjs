@@ -5,6 +5,7 @@
 // src/api/generated/schema.ts  every path and schema as types
 // src/api/generated/bodies.ts  what each change takes: the schemas that the server
 //                              itself validates by, for the forms
+// src/api/generated/words.ts   words of the server that are shown: codes, states
 import fs from 'node:fs';
 import openapiTS, {astToString} from 'openapi-typescript';
 
@@ -35,3 +36,15 @@ for (const methods of Object.values(doc.paths))
 			bodies[o.operationId] = body;
 	}
 write('bodies.ts', `${head}export const bodies = ${JSON.stringify(bodies, null, '\t')} as const;\n`);
+
+const {Operation, Problem} = doc.components.schemas;
+const words = {
+	codes: Problem.properties.code.enum,
+	states: [...new Set([...Operation.properties.state.enum, ...Operation.properties.status.enum,
+		...Operation.properties.phases.items.properties.state.enum])],
+	faces: Operation.properties.face.enum,
+	retries: Problem.properties.retry.enum,
+};
+
+write('words.ts', `${head}${Object.entries(words).map(([name, all]) => `export const ${name} = ${JSON.stringify(all)} as const;\n`).join('')}` +
+	'export type Code = typeof codes[number];\n');

@@ -4,11 +4,19 @@
 static const char *const states[] = {"live",   "held",      "succeeded",
 				     "failed", "cancelled", NULL};
 
+/* Of sql/migrations: op_status(), op_phase(), and whoever accepts. */
+static const char *const statuses[] = {
+	"queued",         "running",         "waiting", "cancelling", "succeeded",
+	"needs-decision", "outcome-unknown", "failed",  "cancelled",  NULL};
+static const char *const phase_states[] = {"pending", "running", "held",      "done",
+					   "skipped", "failed",  "cancelled", NULL};
+static const char *const faces[] = {"rest", "mcp", "console", NULL};
+
 static const struct field phase_out[] = {
 	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Stored name."),
 	OUT("title", FIELD_STR, .flags = FIELD_NULLABLE, .doc = "In words."),
-	OUT("state", FIELD_STR, .flags = FIELD_REQUIRED,
-	    .doc = "pending, running, held, done, skipped, failed or cancelled."),
+	OUT("state", FIELD_STR, .flags = FIELD_REQUIRED, .one_of = phase_states,
+	    .doc = "How far it is."),
 	OUT("started_at", FIELD_STR, .flags = FIELD_NULLABLE, .doc = "When it began."),
 	OUT("ended_at", FIELD_STR, .flags = FIELD_NULLABLE, .doc = "When it ended."),
 	FIELD_END};
@@ -50,8 +58,8 @@ const struct field operation_out[] = {
 	    .doc = "The cluster it belongs to."),
 	OUT("state", FIELD_STR, .flags = FIELD_REQUIRED, .one_of = states,
 	    .doc = "live until it ends; held when only a person can say how to go on."),
-	OUT("status", FIELD_STR, .flags = FIELD_REQUIRED,
-	    .doc = "The same for people: queued, running, waiting, needs-decision, …"),
+	OUT("status", FIELD_STR, .flags = FIELD_REQUIRED, .one_of = statuses,
+	    .doc = "The same for people."),
 	OUT("done", FIELD_BOOL, .flags = FIELD_REQUIRED, .doc = "It has ended."),
 	OUT("phase", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Where it stands."),
 	NESTED("phases", phase_out, FIELD_REQUIRED | FIELD_MANY, "Its timeline."),
@@ -72,7 +80,8 @@ const struct field operation_out[] = {
 	OUT("retryable", FIELD_BOOL, .flags = FIELD_REQUIRED,
 	    .doc = "It can go on at its failed step."),
 	NESTED("actor", actor_out, FIELD_REQUIRED, "Who started it."),
-	OUT("face", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "rest, mcp or console."),
+	OUT("face", FIELD_STR, .flags = FIELD_REQUIRED, .one_of = faces,
+	    .doc = "By which way it came."),
 	OUT("parent", FIELD_STR, .doc = "The operation it is a stage of."),
 	OUT("children", FIELD_OBJECT, .flags = FIELD_OPEN | FIELD_MANY,
 	    .doc = "Its stages: id, kind, title, stage, state."),

@@ -1,5 +1,6 @@
 import {provideHelp} from './help';
 import type {Catalog} from './text';
+import './titles-hi';
 
 export const hi: Catalog = {
 	'nav.clusters': 'क्लस्टर',
@@ -175,14 +176,17 @@ export const hi: Catalog = {
 	'create.training_planHelp': 'किसी अवधि के लिए आरक्षित क्षमता।',
 	'create.typeText': {one: '{vcpus} vCPU, {memory} GiB, {n} GPU {gpu}', other: '{vcpus} vCPU, {memory} GiB, {n} GPU {gpu}'},
 	'create.typeTextNoGpu': '{vcpus} vCPU, {memory} GiB',
-	'create.typeQuota': 'कोटा {quota}',
+	'create.typeQuota': 'कोटा {quota}, शेष {left}',
+	'create.typeQuotaOnly': 'कोटा {quota}',
 	'create.gpuOnly': 'केवल GPU वाले',
 	'create.chooseZone': 'ज़ोन चुनें',
 	'create.chooseType': 'इंस्टेंस प्रकार चुनें',
 	'create.zoneFirst': 'पहले ज़ोन चुनें: हर ज़ोन में हर प्रकार नहीं होता।',
 	'create.noControlPlane': 'EKS यहाँ नियंत्रण तल नहीं रखता; नोड यहाँ हो सकते हैं।',
 	'create.quotaFits': 'खाते के कोटा पर्याप्त हैं।',
-	'create.quotaShort': 'कोटा {name} ({code}): {limit}, {needed} चाहिए। Service Quotas में बढ़ाने का अनुरोध करें।',
+	'create.quotaLeft': '{name}: {limit} में से {left} शेष।',
+	'create.quotaUncounted': {one: '{n} क्लस्टर गिना नहीं जा सका: शेष कम हो सकता है।', other: '{n} क्लस्टर गिने नहीं जा सके: शेष कम हो सकता है।'},
+	'create.quotaShort': 'कोटा {name} ({code}): {limit} में से {left} शेष, {needed} चाहिए। Service Quotas में बढ़ाने का अनुरोध करें।',
 	'create.submit': 'योजना देखें',
 	'create.reset': 'फिर से शुरू करें',
 	'create.kept': 'आपका पहले भरा हुआ सुरक्षित है।',
@@ -265,6 +269,7 @@ export const hi: Catalog = {
 	'face.mcp': 'एजेंट (MCP)',
 
 	'op.waiting': 'प्रतीक्षा: {what}',
+	'op.waitingAt': 'चरण {phase} में प्रतीक्षा',
 	'op.waitingShort': 'अभी',
 	'op.elapsed': 'बीता समय',
 	'op.tookLabel': 'लगा समय',
@@ -357,6 +362,15 @@ export const hi: Catalog = {
 	'phase.nodes': 'नोड',
 	'phase.network': 'नेटवर्क',
 	'phase.conclude': 'समापन',
+	'phase.bucket': 'बकेट',
+	'phase.cert_manager': 'cert-manager',
+	'phase.coredns': 'CoreDNS',
+	'phase.fsx_csi': 'FSx CSI ड्राइवर',
+	'phase.kuberay': 'KubeRay',
+	'phase.load_balancers': 'लोड बैलेंसर',
+	'phase.pod_identity': 'पॉड पहचान',
+	'phase.roles': 'भूमिकाएँ',
+	'phase.s3_csi': 'S3 CSI ड्राइवर',
 
 	'logs.title': 'लॉग',
 	'logs.namespace': 'नेमस्पेस',

@@ -4,6 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import {expect, test} from 'vitest';
 import {bodies} from '../api/generated/bodies';
+import {codes, faces, retries, states} from '../api/generated/words';
 import type {FieldSchema} from '../pure/schema';
 import {strings as hiStrings} from './cloudscape-hi';
 import {strings as roStrings} from './cloudscape-ro';
@@ -11,7 +12,9 @@ import {en} from './en';
 import {helpOf, type HelpKey} from './help';
 import {hi} from './hi';
 import {ro} from './ro';
+import {titleOf} from './titles';
 import {textOf, variablesOf, type Catalog, type Key} from './text';
+import type {Language} from '.';
 import {tr} from './tr';
 import {zh} from './zh';
 
@@ -92,3 +95,19 @@ function helps(language: 'tr'): Record<string, string>
 		return [k, text!];
 	}));
 }
+
+test('every word that the server may say has words here: codes, kinds, phases, states', () => {
+	const kinds = fs.readFileSync('../core/domain/kinds.md', 'utf8');
+	const found = (pattern: RegExp) => [...new Set([...kinds.matchAll(pattern)].map(m => m[1]!))];
+	const wanted = [...found(/^## (\w+)$/gm).map(k => `kind.${k}`), ...found(/state "(\w+)" as phase/g).map(p => `phase.${p}`),
+		...states.map(x => `state.${x}`), ...faces.map(x => `face.${x}`), ...retries.map(x => `problem.retry.${x}`)];
+
+	expect(wanted.length).toBeGreaterThan(40);
+	expect(wanted.filter(k => !(k in en))).toEqual([]);
+	for (const [language] of languages) {
+		expect(codes.filter(c => !titleOf(language as Language, c, undefined)), language).toEqual([]);
+		/* What this page does not know yet is said in the server's words. */
+		expect(titleOf(language as Language, 'of-a-newer-server', 'Said by it')).toBe('Said by it');
+	}
+	expect(titleOf('en', codes[0], 'The server says it')).toBe('The server says it');
+});

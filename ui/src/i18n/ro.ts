@@ -1,5 +1,6 @@
 import {provideHelp} from './help';
 import type {Catalog} from './text';
+import './titles-ro';
 
 export const ro: Catalog = {
 	'nav.clusters': 'Clustere',
@@ -175,14 +176,17 @@ export const ro: Catalog = {
 	'create.training_planHelp': 'Capacitate rezervată pentru o perioadă.',
 	'create.typeText': {one: '{vcpus} vCPU, {memory} GiB, {n} GPU {gpu}', few: '{vcpus} vCPU, {memory} GiB, {n} GPU-uri {gpu}', other: '{vcpus} vCPU, {memory} GiB, {n} de GPU-uri {gpu}'},
 	'create.typeTextNoGpu': '{vcpus} vCPU, {memory} GiB',
-	'create.typeQuota': 'cotă {quota}',
+	'create.typeQuota': 'cotă {quota}, rămân {left}',
+	'create.typeQuotaOnly': 'cotă {quota}',
 	'create.gpuOnly': 'Numai cu GPU',
 	'create.chooseZone': 'Alegeți o zonă',
 	'create.chooseType': 'Alegeți un tip de instanță',
 	'create.zoneFirst': 'Alegeți întâi zona: nu orice zonă are orice tip.',
 	'create.noControlPlane': 'EKS nu pune aici planuri de control; nodurile pot fi aici.',
 	'create.quotaFits': 'Cotele contului sunt suficiente.',
-	'create.quotaShort': 'Cota {name} ({code}): {limit}, sunt necesare {needed}. Cereți mai mult în Service Quotas.',
+	'create.quotaLeft': '{name}: rămân {left} din {limit}.',
+	'create.quotaUncounted': {one: '{n} cluster nu a putut fi numărat: poate rămâne mai puțin.', few: '{n} clustere nu au putut fi numărate: poate rămâne mai puțin.', other: '{n} de clustere nu au putut fi numărate: poate rămâne mai puțin.'},
+	'create.quotaShort': 'Cota {name} ({code}): rămân {left} din {limit}, sunt necesare {needed}. Cereți mai mult în Service Quotas.',
 	'create.submit': 'Verifică planul',
 	'create.reset': 'Ia-o de la capăt',
 	'create.kept': 'Ce ați introdus mai înainte s-a păstrat.',
@@ -265,6 +269,7 @@ export const ro: Catalog = {
 	'face.mcp': 'un agent (MCP)',
 
 	'op.waiting': 'Se așteaptă: {what}',
+	'op.waitingAt': 'În așteptare, faza: {phase}',
 	'op.waitingShort': 'Acum',
 	'op.elapsed': 'Timp scurs',
 	'op.tookLabel': 'A durat',
@@ -357,6 +362,15 @@ export const ro: Catalog = {
 	'phase.nodes': 'Noduri',
 	'phase.network': 'Rețea',
 	'phase.conclude': 'Încheiere',
+	'phase.bucket': 'Bucket',
+	'phase.cert_manager': 'cert-manager',
+	'phase.coredns': 'CoreDNS',
+	'phase.fsx_csi': 'Driverul FSx CSI',
+	'phase.kuberay': 'KubeRay',
+	'phase.load_balancers': 'Echilibratoare de încărcare',
+	'phase.pod_identity': 'Identitatea podurilor',
+	'phase.roles': 'Roluri',
+	'phase.s3_csi': 'Driverul S3 CSI',
 
 	'logs.title': 'Jurnale',
 	'logs.namespace': 'Spațiu de nume',

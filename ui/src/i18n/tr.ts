@@ -1,5 +1,6 @@
 import {provideHelp} from './help';
 import type {Catalog} from './text';
+import './titles-tr';
 
 export const tr: Catalog = {
 	'nav.clusters': 'Kümeler',
@@ -175,14 +176,17 @@ export const tr: Catalog = {
 	'create.training_planHelp': 'Bir süre için ayırttığınız kapasite.',
 	'create.typeText': {one: '{vcpus} vCPU, {memory} GiB, {n} GPU {gpu}', other: '{vcpus} vCPU, {memory} GiB, {n} GPU {gpu}'},
 	'create.typeTextNoGpu': '{vcpus} vCPU, {memory} GiB',
-	'create.typeQuota': 'kota {quota}',
+	'create.typeQuota': 'kota {quota}, kalan {left}',
+	'create.typeQuotaOnly': 'kota {quota}',
 	'create.gpuOnly': 'Yalnızca GPU’lu olanlar',
 	'create.chooseZone': 'Bir alan seçin',
 	'create.chooseType': 'Bir örnek türü seçin',
 	'create.zoneFirst': 'Önce alanı seçin: her alanda her tür yoktur.',
 	'create.noControlPlane': 'EKS burada kontrol düzlemi kurmaz; düğümler burada olabilir.',
 	'create.quotaFits': 'Hesabın kotaları yeterli.',
-	'create.quotaShort': 'Kota {name} ({code}): {limit}, gereken {needed}. Service Quotas’ta artırım isteyin.',
+	'create.quotaLeft': '{name}: {limit} içinden {left} kaldı.',
+	'create.quotaUncounted': {one: '{n} küme sayılamadı: daha azı kalmış olabilir.', other: '{n} küme sayılamadı: daha azı kalmış olabilir.'},
+	'create.quotaShort': 'Kota {name} ({code}): {limit} içinden {left} kaldı, gereken {needed}. Service Quotas’ta artırım isteyin.',
 	'create.submit': 'Planı incele',
 	'create.reset': 'Baştan başla',
 	'create.kept': 'Daha önce girdikleriniz saklandı.',
@@ -265,6 +269,7 @@ export const tr: Catalog = {
 	'face.mcp': 'bir aracı (MCP)',
 
 	'op.waiting': 'Bekleniyor: {what}',
+	'op.waitingAt': '{phase} aşamasında bekleniyor',
 	'op.waitingShort': 'Şimdi',
 	'op.elapsed': 'Geçen süre',
 	'op.tookLabel': 'Sürdü',
@@ -357,6 +362,15 @@ export const tr: Catalog = {
 	'phase.nodes': 'Düğümler',
 	'phase.network': 'Ağ',
 	'phase.conclude': 'Bitirme',
+	'phase.bucket': 'Kova',
+	'phase.cert_manager': 'cert-manager',
+	'phase.coredns': 'CoreDNS',
+	'phase.fsx_csi': 'FSx CSI sürücüsü',
+	'phase.kuberay': 'KubeRay',
+	'phase.load_balancers': 'Yük dengeleyiciler',
+	'phase.pod_identity': 'Pod kimliği',
+	'phase.roles': 'Roller',
+	'phase.s3_csi': 'S3 CSI sürücüsü',
 
 	'logs.title': 'Günlükler',
 	'logs.namespace': 'Ad alanı',

@@ -1,5 +1,6 @@
 import {provideHelp} from './help';
 import type {Catalog} from './text';
+import './titles-zh';
 
 export const zh: Catalog = {
 	'nav.clusters': '集群',
@@ -175,14 +176,17 @@ export const zh: Catalog = {
 	'create.training_planHelp': '您已为某段时间预留的容量。',
 	'create.typeText': {other: '{vcpus} 个 vCPU，{memory} GiB，{n} 个 GPU {gpu}'},
 	'create.typeTextNoGpu': '{vcpus} 个 vCPU，{memory} GiB',
-	'create.typeQuota': '配额 {quota}',
+	'create.typeQuota': '配额 {quota}，剩余 {left}',
+	'create.typeQuotaOnly': '配额 {quota}',
 	'create.gpuOnly': '仅显示带 GPU 的类型',
 	'create.chooseZone': '选择可用区',
 	'create.chooseType': '选择实例类型',
 	'create.zoneFirst': '请先选择可用区：并非每个可用区都有所有类型。',
 	'create.noControlPlane': 'EKS 不在此处放置控制平面；节点可以在此处。',
 	'create.quotaFits': '账户的配额足够。',
-	'create.quotaShort': '配额 {name}（{code}）：{limit}，需要 {needed}。请在 Service Quotas 中申请提高。',
+	'create.quotaLeft': '{name}：剩余 {left}，共 {limit}。',
+	'create.quotaUncounted': {other: '有 {n} 个集群无法统计：实际剩余可能更少。'},
+	'create.quotaShort': '配额 {name}（{code}）：共 {limit}，剩余 {left}，需要 {needed}。请在 Service Quotas 中申请提高。',
 	'create.submit': '查看计划',
 	'create.reset': '重新开始',
 	'create.kept': '您之前输入的内容已保留。',
@@ -265,6 +269,7 @@ export const zh: Catalog = {
 	'face.mcp': '代理 (MCP)',
 
 	'op.waiting': '正在等待：{what}',
+	'op.waitingAt': '正在等待，阶段：{phase}',
 	'op.waitingShort': '当前',
 	'op.elapsed': '已用时间',
 	'op.tookLabel': '用时',
@@ -357,6 +362,15 @@ export const zh: Catalog = {
 	'phase.nodes': '节点',
 	'phase.network': '网络',
 	'phase.conclude': '完成',
+	'phase.bucket': '存储桶',
+	'phase.cert_manager': 'cert-manager',
+	'phase.coredns': 'CoreDNS',
+	'phase.fsx_csi': 'FSx CSI 驱动',
+	'phase.kuberay': 'KubeRay',
+	'phase.load_balancers': '负载均衡器',
+	'phase.pod_identity': 'Pod 身份',
+	'phase.roles': '角色',
+	'phase.s3_csi': 'S3 CSI 驱动',
 
 	'logs.title': '日志',
 	'logs.namespace': '命名空间',

@@ -20,6 +20,7 @@ import {useWords} from '../i18n';
 import {DeleteCluster, forget} from '../parts/cluster';
 import {PlanModal, type Change} from '../parts/plan';
 import {ProblemAlert} from '../parts/problem';
+import {Said} from '../parts/said';
 import {State, Time} from '../parts/status';
 import {List} from '../parts/table';
 
@@ -91,7 +92,7 @@ export default function ClusterPage({me, name}: PageProps)
 			{live.length === 0 ? <Box color='text-body-secondary'>{t('cluster.idle')}</Box>
 				: <SpaceBetween size='xs'>{live.map(o => <div key={o.id}>
 					<To href={`/operations/${o.id}`}>{word('kind', o.kind, o.title)}</To> <State state={o.status}/>
-					{o.waiting_for && <Box variant='small'>{o.waiting_for}</Box>}
+					{o.waiting_for && <Box variant='small'><Said>{o.waiting_for}</Said></Box>}
 				</div>)}</SpaceBetween>}
 		</Container>
 		<List<Group> items={data.hyperpod_name && !pod.error ? pod.data?.groups : []} title={t('cluster.groups')} empty={t('cluster.noGroups')} trackBy='name'

@@ -1,4 +1,5 @@
 import Alert from '@cloudscape-design/components/alert';
+import Box from '@cloudscape-design/components/box';
 import Button from '@cloudscape-design/components/button';
 import Checkbox from '@cloudscape-design/components/checkbox';
 import ColumnLayout from '@cloudscape-design/components/column-layout';
@@ -41,6 +42,9 @@ function Zone({form}: {form: FormState})
 	</Field>;
 }
 
+/** What the quota leaves of a type; all of it when nobody could count. */
+const roomOf = (i: InstanceType) => i.left ?? i.quota ?? 0;
+
 function Type({form}: {form: FormState})
 {
 	const {t} = useWords();
@@ -55,9 +59,10 @@ function Type({form}: {form: FormState})
 			: t('create.typeTextNoGpu', {vcpus: i.vcpus, memory});
 	};
 	const options = (query.data?.items ?? []).filter(i => !gpus || i.gpus > 0 || i.instance_type === chosen)
-		.sort((a, b) => Number((b.quota ?? 0) > 0) - Number((a.quota ?? 0) > 0))
+		.sort((a, b) => Number(roomOf(b) > 0) - Number(roomOf(a) > 0))
 		.map(i => ({value: i.instance_type, label: i.instance_type, description: text(i),
-			tags: i.quota === undefined ? undefined : [t('create.typeQuota', {quota: i.quota})]}));
+			tags: i.quota === undefined ? undefined : [i.left === undefined ? t('create.typeQuotaOnly', {quota: i.quota})
+				: t('create.typeQuota', {quota: i.quota, left: i.left})]}));
 
 	return <Field form={form} pointer='/instance_type' label={t('create.instance_type')} description={zone ? undefined : t('create.zoneFirst')}>
 		<SpaceBetween size='xs'>
@@ -85,9 +90,12 @@ function Quota({form}: {form: FormState})
 	const short = data.items.filter(i => !i.fits);
 
 	return <SpaceBetween size='xxs'>
-		{data.fits ? <StatusIndicator type='success'>{t('create.quotaFits')}</StatusIndicator>
-			: short.map(i => <StatusIndicator key={i.name} type='error'>{t('create.quotaShort', {name: i.name, code: i.code ?? '',
-				limit: number(i.limit), needed: i.needed})}</StatusIndicator>)}
+		{data.fits && <StatusIndicator type='success'>{t('create.quotaFits')}</StatusIndicator>}
+		{data.fits && data.items.filter(i => i.left !== undefined).map(i => <Box key={i.name} variant='small'>
+			{t('create.quotaLeft', {name: i.name, left: number(i.left!), limit: number(i.limit)})}</Box>)}
+		{short.map(i => <StatusIndicator key={i.name} type='error'>{t('create.quotaShort', {name: i.name, code: i.code ?? '',
+			limit: number(i.limit), left: number(i.left ?? i.limit), needed: i.needed})}</StatusIndicator>)}
+		{data.uncounted > 0 && <StatusIndicator type='warning'>{t('create.quotaUncounted', {n: data.uncounted})}</StatusIndicator>}
 	</SpaceBetween>;
 }
 

@@ -10,17 +10,15 @@ import SpaceBetween from '@cloudscape-design/components/space-between';
 import {useQuery} from '@tanstack/react-query';
 import {useCallback, useEffect, useRef, useState} from 'react';
 import {useSearchParams} from 'wouter';
-import {read, withQuery} from '../api/client';
+import {fill, read, withQuery} from '../api/client';
 import {usePage} from '../app/page';
 import type {PageProps} from '../app/routes';
 import {useWords} from '../i18n';
 import {LogView} from '../parts/log-view';
 import {ProblemAlert} from '../parts/problem';
 import {State} from '../parts/status';
-import {emptyLog, take, textOfLog, type Log} from '../pure/log';
+import {emptyLog, take, type Log} from '../pure/log';
 import {backoffMs, frameOf, type Frame} from '../pure/stream';
-
-const DOWNLOAD_LINES = 100000, DOWNLOAD_BYTES = 8 << 20;
 
 const FINAL = [1000, 4401, 4403, 4404];
 
@@ -122,27 +120,17 @@ export default function Logs({name: cluster}: PageProps)
 	});
 	const options = pods.data?.items.map(p => ({value: `${p.namespace}/${p.name}`, label: p.name, labelTag: p.phase, description: p.namespace})) ?? [];
 	const containers = pod?.containers.map(c => ({value: c.name, label: c.name, labelTag: c.state})) ?? [];
-	/** Everything that the cluster still has, not only what is on the screen. */
-	const download = async () => {
-		if (!name)
-			return;
-		const text = await read('/clusters/{cluster}/pods/{pod}/logs', {params: {cluster, pod: name}, query: {
-			namespace: namespace ?? undefined, container, previous: previous || undefined, timestamps: true,
-			tail: DOWNLOAD_LINES, limit_bytes: DOWNLOAD_BYTES} as never}).then(a => a.text, () => textOfLog(log, true));
-		const a = document.createElement('a');
-
-		a.href = URL.createObjectURL(new Blob([text], {type: 'text/plain'}));
-		a.download = `${name}-${container}.log`;
-		a.click();
-		URL.revokeObjectURL(a.href);
-	};
+	/* Everything that the cluster still has, straight to a file: not through this page. */
+	const whole = name && withQuery(fill('/api/v1/clusters/{cluster}/pods/{pod}/logs:download', {cluster, pod: name}), {
+		namespace, container, previous: previous || undefined, timestamps: true});
 
 	usePage({title: t('logs.title'), crumbs: [{text: t('clusters.title'), href: '/clusters'}, {text: cluster, href: `/clusters/${cluster}`}], readings: [
 		{capability: 'list_pods', path: `/clusters/${cluster}/pods`, args: {cluster}},
-		...name ? [{capability: 'get_pod_logs', path: `/clusters/${cluster}/pods/${name}/logs`, query: {namespace, container}, args: {cluster, namespace, pod: name, container}}] : [],
+		...name ? [{capability: 'get_pod_logs', path: `/clusters/${cluster}/pods/${name}/logs`, query: {namespace, container}, args: {cluster, namespace, pod: name, container}},
+			{capability: 'download_pod_logs', path: `/clusters/${cluster}/pods/${name}/logs:download`, query: {namespace, container, timestamps: true}, restOnly: true}] : [],
 	]});
 	return <SpaceBetween size='l'>
-		<Header variant='h1' actions={name && <Button iconName='download' onClick={() => void download()}>{t('logs.download')}</Button>}>{t('logs.title')}</Header>
+		<Header variant='h1' actions={name && <Button iconName='download' href={whole || undefined} download={`${name}-${container}.log`}>{t('logs.download')}</Button>}>{t('logs.title')}</Header>
 		<ProblemAlert error={pods.error} onRetry={() => void pods.refetch()}/>
 		<SpaceBetween direction='horizontal' size='s' alignItems='center'>
 			<Select options={options} filteringType='auto' placeholder={t('logs.choosePod')} empty={t('logs.noPods')} ariaLabel={t('logs.pod')}

@@ -29,9 +29,11 @@ import {To} from '../app/link';
 import {usePage} from '../app/page';
 import type {PageProps} from '../app/routes';
 import {useWords, type Key} from '../i18n';
+import {titleOf} from '../i18n/titles';
 import {Code, json} from '../parts/code';
 import {PlanModal, type Change} from '../parts/plan';
 import {ProblemAlert, ProblemText} from '../parts/problem';
+import {Said} from '../parts/said';
 import {State, Time, useNow} from '../parts/status';
 import {List} from '../parts/table';
 import {Timeline} from '../parts/timeline';
@@ -42,11 +44,13 @@ const order = (verb: 'retry' | 'cancel' | 'answer', id: string, body: Record<str
 
 function Failure({op, onRetry}: {op: Operation; onRetry?: () => void})
 {
-	const {t} = useWords();
+	const {t, locale} = useWords();
 	const error = op.error ?? {};
 	const step = error.step ?? op.step;
 
-	return <Alert type='error' header={t('op.failed', {step})}
+	const title = titleOf(locale, error.code, error.title);
+
+	return <Alert type='error' header={[title, t('op.failed', {step})].filter(Boolean).join('. ')}
 		action={onRetry && <Button variant='primary' onClick={onRetry}>{t('op.retry')}</Button>}>
 		<ProblemText problem={{...error, cause: error.cause ?? error.causes}}/>
 	</Alert>;
@@ -62,7 +66,7 @@ function Decision({op, question, onAnswer}: {op: Operation; question: Question; 
 
 	return <Alert type='warning' header={unknown ? t('op.unknownOutcome') : t('op.question')}>
 		<SpaceBetween size='m'>
-			<Box>{question.question}</Box>
+			<Box><Said>{question.question}</Said></Box>
 			{question.evidence !== undefined && <ExpandableSection headerText={t('op.evidence')}>
 				<Code text={json(question.evidence)} label={t('op.evidence')}/></ExpandableSection>}
 			<FormField label={t('op.choose')}>
@@ -78,12 +82,16 @@ function Decision({op, question, onAnswer}: {op: Operation; question: Question; 
 
 function Facts({op}: {op: Operation})
 {
-	const {t, span} = useWords();
+	const {t, span, locale, word} = useWords();
 	const now = useNow(!op.done);
+	const phase = op.phases.find(p => p.name === op.phase);
 
 	return <Container header={<Header variant='h2'>{t('op.waitingShort')}</Header>}>
 		<SpaceBetween size='m'>
-			<Box fontSize='heading-s'>{op.waiting_for ? t('op.waiting', {what: op.waiting_for}) : <State state={op.status}/>}</Box>
+			<Box fontSize='heading-s'>{!op.waiting_for ? <State state={op.status}/>
+				: locale === 'en' ? t('op.waiting', {what: op.waiting_for})
+					: t('op.waitingAt', {phase: word('phase', op.phase, phase?.title)})}</Box>
+			{op.waiting_for && locale !== 'en' && <Box><Said>{op.waiting_for}</Said></Box>}
 			<ColumnLayout columns={2} variant='text-grid'>
 				<KeyValuePairs columns={2} items={[
 					{label: op.done ? t('op.tookLabel') : t('op.elapsed'), value: span(seconds(op.created_at, op.ended_at, now) ?? 0)},
@@ -140,7 +148,7 @@ function Particulars({data}: {data: Record<string, unknown> | undefined})
 	if (!data || Object.keys(data).length === 0)
 		return <>–</>;
 	if (typeof data.waiting_for === 'string')
-		return <>{data.waiting_for}</>;
+		return <Said>{data.waiting_for}</Said>;
 	if (typeof data.operation === 'string')
 		return <To href={`/operations/${data.operation}`}>{String(data.title ?? data.operation)}</To>;
 	return <ExpandableSection headerText={String(data.detail ?? data.call ?? data.name ?? data.title ?? t('common.details'))}>

@@ -12,7 +12,7 @@ export function CallTabs({calls = [], readings = [], idempotencyKey}: {calls?: C
 	const curl = [...calls.map(c => curlOf(location.origin, c, idempotencyKey ?? '…')),
 		...readings.map(r => curlOfReading(location.origin, r))];
 	const mcp = [...calls.map(c => mcpOf(c.capability, mcpArguments(c))),
-		...readings.map(r => mcpOf(r.capability, r.args ?? r.query ?? {}))];
+		...readings.filter(r => !r.restOnly).map(r => mcpOf(r.capability, r.args ?? r.query ?? {}))];
 	const list = (label: string, all: string[]) => <SpaceBetween size='s'>
 		{all.map((text, i) => <Code key={i} text={text} label={label}/>)}
 	</SpaceBetween>;

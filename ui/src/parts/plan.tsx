@@ -31,7 +31,8 @@ function Checks({checks}: {checks: Check[]})
 {
 	const {t, number} = useWords();
 	const n = (c: Check, name: string) => Number(c.data[name] ?? 0);
-	const limit = (c: Check) => c.what === 'quota' ? n(c, 'limit') : n(c, 'free');
+	/* Limit less what all clusters use already. */
+	const left = (c: Check) => c.what === 'quota' ? Math.max(0, n(c, 'limit') - n(c, 'used')) : n(c, 'free');
 
 	return <Table variant='embedded' contentDensity='compact' items={distinct(checks)} wrapLines
 		header={<Box variant='h3'>{t('plan.checks')}</Box>}
@@ -40,9 +41,9 @@ function Checks({checks}: {checks: Check[]})
 				? t('plan.quota', {name: String(c.data.name), code: String(c.data.code)})
 				: c.what === 'addresses' ? t('plan.addresses', {each: n(c, 'each')}) : c.what},
 			{id: 'needed', header: t('plan.needs'), cell: c => number(n(c, 'needed'))},
-			{id: 'free', header: t('plan.left'), cell: c => number(limit(c))},
-			{id: 'after', header: t('plan.after'), cell: c => <StatusIndicator type={limit(c) >= n(c, 'needed') ? 'success' : 'error'}>
-				{number(limit(c) - n(c, 'needed'))}</StatusIndicator>},
+			{id: 'free', header: t('plan.left'), cell: c => number(left(c))},
+			{id: 'after', header: t('plan.after'), cell: c => <StatusIndicator type={left(c) >= n(c, 'needed') ? 'success' : 'error'}>
+				{number(left(c) - n(c, 'needed'))}</StatusIndicator>},
 		]}/>;
 }
 

@@ -7,6 +7,8 @@ import SpaceBetween from '@cloudscape-design/components/space-between';
 import {ProblemError} from '../api/client';
 import type {Cause} from '../api/types';
 import {useWords, type Key} from '../i18n';
+import {titleOf} from '../i18n/titles';
+import {Said} from './said';
 
 export function Causes({causes}: {causes: Cause[] | undefined})
 {
@@ -18,14 +20,14 @@ export function Causes({causes}: {causes: Cause[] | undefined})
 		<SpaceBetween size='xs'>
 			{causes.map((c, i) => <div key={i}>
 				<Box variant='strong'>{[c.source, c.code].filter(Boolean).join(' ')}</Box>
-				<Box>{c.message}</Box>
+				<Box><Said>{c.message}</Said></Box>
 				{c.request_id && <Box variant='small'>{t('problem.request', {id: c.request_id})}</Box>}
 			</div>)}
 		</SpaceBetween>
 	</ExpandableSection>;
 }
 
-interface Words { detail?: string; title?: string; fix?: string; retry?: string; cause?: Cause[]; instance?: string;
+interface Words { code?: string; detail?: string; title?: string; fix?: string; retry?: string; cause?: Cause[]; instance?: string;
 	errors?: {field: string; detail: string; seen?: string; expected?: string}[] }
 
 export function ProblemText({problem}: {problem: Words})
@@ -33,9 +35,9 @@ export function ProblemText({problem}: {problem: Words})
 	const {t} = useWords();
 
 	return <SpaceBetween size='xs'>
-		<Box>{problem.detail}</Box>
+		<Box><Said>{problem.detail}</Said></Box>
 		{problem.errors && problem.errors.length > 1 && <ul>
-			{problem.errors.map(e => <li key={e.field + e.detail}>{e.field.slice(1)}: {e.detail}</li>)}
+			{problem.errors.map(e => <li key={e.field + e.detail}>{e.field.slice(1)}: <Said>{e.detail}</Said></li>)}
 		</ul>}
 		{problem.fix && <Box variant='strong'>{t('problem.fix', {fix: problem.fix})}</Box>}
 		{problem.retry && <Box variant='small'>{t(`problem.retry.${problem.retry}` as Key)}</Box>}
@@ -46,16 +48,16 @@ export function ProblemText({problem}: {problem: Words})
 
 export function ProblemAlert({error, onRetry}: {error: unknown; onRetry?: () => void})
 {
-	const {t} = useWords();
+	const {t, locale} = useWords();
 
 	if (!error)
 		return null;
 	/* fetch() says so of a connection that was lost; a change may have arrived. */
-	const problem = error instanceof ProblemError ? error.problem
+	const problem: Words = error instanceof ProblemError ? error.problem
 		: error instanceof TypeError ? {title: t('common.unreachable'), retry: 'same-key'}
 			: {title: t('common.pageFailed'), detail: error instanceof Error ? error.message : String(error)};
 
-	return <Alert type='error' header={problem.title}
+	return <Alert type='error' header={titleOf(locale, problem.code, problem.title)}
 		action={onRetry && <Button onClick={onRetry}>{t('common.retry')}</Button>}>
 		<ProblemText problem={problem}/>
 	</Alert>;

@@ -4,7 +4,7 @@ import {urlOf, type Call} from '../api/client';
 const quote = (s: string) => `'${s.replaceAll("'", `'\\''`)}'`;
 
 /** What a page reads, as a call. */
-export interface Reading { capability: string; path: string; query?: Record<string, unknown>; args?: Record<string, unknown> }
+export interface Reading { capability: string; path: string; query?: Record<string, unknown>; args?: Record<string, unknown>; restOnly?: boolean }
 
 export function curlOfReading(origin: string, r: Reading): string
 {

@@ -108,6 +108,3 @@ export function take(log: Log, frame: Frame): Log
 		return log;
 	}
 }
-
-export const textOfLog = (log: Log, times: boolean) => log.blocks.flat().filter(isLine)
-	.map(l => times ? `${l.time} ${l.text}` : l.text).join('\n');
