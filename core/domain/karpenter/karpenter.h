@@ -41,14 +41,12 @@ struct karpenter {
 	bool foreign; /* on, or on its way, with a role that is not `our_role_arn` */
 };
 struct karpenter karpenter_state(const json_t *cluster, const char *our_role_arn);
-/* "off", "pending", "on", "failed": what is on its way either way is pending. */
-const char *karpenter_state_name(enum karpenter_state s);
 
 /*
  * A stage of update_features, and an operation of its own. Input: {enabled, adopt,
  * tags, permissions_boundary, eks_name, hyperpod_name}. Result: {feature:
- * "autoscaling", enabled, role_arn}. `adopt`: a cluster role of others is used as
- * it is; without it such a cluster is refused.
+ * "autoscaling", enabled, state: enabled | disabled, role_arn}. `adopt`: a cluster role
+ * of others is used as it is; without it such a cluster is refused.
  */
 extern const struct kind kind_set_autoscaling;
 

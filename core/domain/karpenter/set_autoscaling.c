@@ -437,8 +437,10 @@ static void drop_role_plan(struct step_ctx *c, struct exchange *x)
 static void finish_plan(struct step_ctx *c, struct exchange *x)
 {
 	(void)x;
-	step_done(c, json_pack("{s:s, s:b, s:s*}", "feature", "autoscaling", "enabled",
-			       enabled(c), "role_arn", enabled(c) ? role_arn(c) : NULL));
+	step_done(c,
+		  json_pack("{s:s, s:b, s:s, s:s*}", "feature", "autoscaling", "enabled",
+			    enabled(c), "state", enabled(c) ? "enabled" : "disabled",
+			    "role_arn", enabled(c) ? role_arn(c) : NULL));
 }
 
 static const struct step steps[] = {

@@ -24,14 +24,3 @@ struct karpenter karpenter_state(const json_t *cluster, const char *our_role_arn
 	k.foreign = k.state != KARPENTER_OFF && !streq(k.role_arn, our_role_arn);
 	return k;
 }
-
-const char *karpenter_state_name(enum karpenter_state s)
-{
-	static const char *const names[] = {
-		[KARPENTER_OFF] = "off",       [KARPENTER_TURNING_ON] = "pending",
-		[KARPENTER_ON] = "on",         [KARPENTER_TURNING_OFF] = "pending",
-		[KARPENTER_FAILED] = "failed",
-	};
-
-	return names[s];
-}
