@@ -130,6 +130,11 @@ test('by MCP tools/call alone, led by the answers themselves', async () => {
 	await mcp('get_dependencies', {cluster: 'agent'});
 	await mcp('get_hyperpod_cluster', {cluster: 'agent'});
 	assert.equal((await mcp('list_storages')).items[0].name, 'data');
+	/* A bucket that is not there is the caller's to name right, not our failure. */
+	const bucket = await tool(s, 'create_s3_storage', {cluster: 'agent', name: 'more', bucket: 'no-such-bucket-at-all', dry_run: 'plan'}, {role: 'operator'});
+	const absent = JSON.parse(bucket.content[0].text);
+
+	assert.deepEqual([absent.code, absent.status, absent.field, absent.retry], ['cloud-not-found', 404, '/bucket', 'human']);
 	const refused = await tool(s, 'delete_cluster', {cluster: 'agent'}, {role: 'operator'});
 
 	assert.equal(refused.isError, true);

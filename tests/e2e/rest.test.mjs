@@ -63,7 +63,13 @@ test('every bad request gets its exact status and problem', async () => {
 		['POST', '/api/v1/tokens?dry_run=yes', {...admin, body: {name: 'a', role: 'viewer'}}, 400, 'invalid-input', {field: '/dry_run', seen: '"yes"'}],
 		['POST', '/api/v1/tokens?plan_digest=' + '0'.repeat(64), {...admin, body: {name: 'a', role: 'viewer'}}, 409, 'plan-changed'],
 		['POST', '/api/v1/tokens', {...admin, body: {name: 'a', role: 'viewer'}, headers: {'idempotency-key': 'x'.repeat(129)}}, 400, 'invalid-input', {field: '/idempotency_key'}],
+		/* Sent empty it is a wrong key: somebody relies on it. */
+		['POST', '/api/v1/tokens', {...admin, body: {name: 'a', role: 'viewer'}, headers: {'idempotency-key': ''}}, 400, 'invalid-input', {field: '/idempotency_key'}],
 		['DELETE', '/api/v1/tokens/tok_none', admin, 404, 'not-found'],
+		/* nginx itself: where only files are. */
+		['POST', '/index.html', {...admin, body: {}}, 405, 'method-not-allowed'],
+		['DELETE', '/clusters/demo', admin, 405, 'method-not-allowed'],
+		['PUT', '/assets/x.js', admin, 405, 'method-not-allowed'],
 		['POST', `/api/v1/operations/${id}:retry`, admin, 409, 'state-conflict'],
 		['POST', `/api/v1/operations/${id}:answer`, {...admin, body: {choice: 'x'}}, 409, 'state-conflict'],
 		['POST', `/api/v1/operations/${id}:answer`, {...admin, body: {id, choice: 'x'}}, 400, 'invalid-input', {field: '/id'}],

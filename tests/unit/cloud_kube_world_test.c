@@ -68,6 +68,73 @@ Test(cloud_kube_world, deployments_need_nodes_with_room)
 	tear_down(&k);
 }
 
+#define PLAIN_DEPLOY                                                                        \
+	"{'apiVersion':'apps/v1','kind':'Deployment','metadata':{'name':'d','namespace':"   \
+	"'default'},'spec':{'replicas':1,'selector':{'matchLabels':{'a':'b'}},'template':{" \
+	"'metadata':{'labels':{'a':'b'}},'spec':{'containers':[{'name':'a','image':'i'}]}}}}"
+
+/* kubectl rollout history and undo read these numbers. */
+static const char *revisions(struct klab *k)
+{
+	struct kube_request r = on(KUBE_LIST, "apps/v1", "replicasets", "default", NULL);
+	static const char note[] = "deployment.kubernetes.io/revision";
+	const json_t *each = NULL;
+	struct buf b;
+	size_t i = 0;
+
+	buf_init(&b, &k->lab.arena, 256);
+	buf_printf(&b, "%s:",
+		   json_string_value(json_object_get(
+			   json_at(stored(k, "apps/v1", "deployments", "default", "d"),
+				   "metadata.annotations"),
+			   note)));
+	json_array_foreach(json_at(call(k, &r)->out, "items"), i, each) {
+		buf_printf(&b, " %s=%s",
+			   json_str_or(each, "spec.template.spec.containers.0.image", ""),
+			   json_string_value(json_object_get(
+				   json_at(each, "metadata.annotations"), note)));
+	}
+	return buf_cstr(&b);
+}
+
+Test(cloud_kube_world, a_rollout_has_a_history)
+{
+	static const struct {
+		const char *image, *oldest, *other;
+		const char *deployment;
+	} rows[] = {
+		{"i", "i=1", "", "1:"},
+		{"j", "i=1", "j=2", "2:"},
+		/* The first template again: its set is the newest now. */
+		{"i", "i=3", "j=2", "3:"},
+	};
+	struct kube_request r =
+		on(KUBE_MERGE_PATCH, "apps/v1", "deployments", "default", "d");
+	struct klab k;
+
+	set_up(&k);
+	add_node(&k, "n", "8");
+	cr_assert(apply(&k, "apps/v1", "deployments", "default", "d", PLAIN_DEPLOY)->ok,
+		  "%s", k.res.message);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *seen = NULL;
+
+		r.body =
+			js(&k, arena_printf(&k.lab.arena,
+					    "{'spec':{'template':{'spec':{'containers':[{"
+					    "'name':'a','image':'%s'}]}}}}",
+					    rows[i].image));
+		cr_assert(call(&k, &r)->ok, "%s", k.res.message);
+		pass(&k, 4000);
+		seen = revisions(&k);
+		cr_expect(str_starts(seen, rows[i].deployment) &&
+				  strstr(seen, rows[i].oldest) &&
+				  strstr(seen, rows[i].other),
+			  "row %zu: %s", i, seen);
+	}
+	tear_down(&k);
+}
+
 #define JOB(name, claim)                                                                    \
 	"{'apiVersion':'batch/v1','kind':'Job','metadata':{'name':'" name                   \
 	"','namespace':'default'},'spec':{'backoffLimit':0,'template':{'spec':{"            \
