@@ -30,9 +30,13 @@ extern const struct capability cap_delete_storage;
 extern const struct capability cap_delete_cluster;
 extern const struct capability cap_forget_cluster;
 /* nodes */
+extern const struct capability cap_list_nodes;
+extern const struct capability cap_get_node;
 extern const struct capability cap_reboot_nodes;
 extern const struct capability cap_replace_nodes;
 extern const struct capability cap_delete_nodes;
+extern const struct capability cap_list_cluster_events;
+extern const struct capability cap_get_cluster_event;
 /* pods */
 extern const struct capability cap_list_pods;
 extern const struct capability cap_get_pod_logs;
@@ -78,9 +82,13 @@ const struct capability *const capabilities[] = {
 	&cap_delete_cluster,
 	&cap_forget_cluster,
 	/* nodes */
+	&cap_list_nodes,
+	&cap_get_node,
 	&cap_reboot_nodes,
 	&cap_replace_nodes,
 	&cap_delete_nodes,
+	&cap_list_cluster_events,
+	&cap_get_cluster_event,
 	/* pods */
 	&cap_list_pods,
 	&cap_get_pod_logs,

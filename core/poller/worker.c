@@ -5,6 +5,7 @@
 
 #include "core/base/rng.h"
 #include "core/db/db.h"
+#include "core/domain/node/refresh.h"
 #include "core/op/world.h"
 #include "gen/queries.h"
 
@@ -115,9 +116,31 @@ static bool work_off(struct worker *w)
 	return true;
 }
 
+/*
+ * One page of what the catalog should know. Operations come first: this is called
+ * when none is due. Returns how long to wait for something to do.
+ */
+static int64_t refresh_some(struct worker *w)
+{
+	const int64_t tick_ms = w->p->cfg->tick_ms;
+	bool worked;
+	int64_t wait_ms;
+	struct err e = {0};
+
+	arena_reset(&w->step);
+	if (!refresh_tick(&w->world.runner, &w->step, &worked, &wait_ms, &e)) {
+		if (e.code != ERR_FENCED)
+			log_err(w->p->log, "refresh", &e);
+		return tick_ms;
+	}
+	if (worked)
+		return 0;
+	return wait_ms >= 0 && wait_ms < tick_ms ? wait_ms : tick_ms;
+}
+
 static void serve(struct worker *w)
 {
-	int64_t pause_ms = PAUSE_MIN_MS;
+	int64_t pause_ms = PAUSE_MIN_MS, wait_ms;
 	struct err e = {0};
 
 	while (!is_told_to_stop(w, 0)) {
@@ -135,7 +158,9 @@ static void serve(struct worker *w)
 		pause_ms = PAUSE_MIN_MS;
 		arena_reset(&w->step);
 		keep_house(w);
-		(void)db_wait_notify(w->db, &w->step, w->p->cfg->tick_ms, w->stop_fd);
+		wait_ms = refresh_some(w);
+		arena_reset(&w->step);
+		(void)db_wait_notify(w->db, &w->step, wait_ms, w->stop_fd);
 	}
 }
 

@@ -93,6 +93,9 @@ create function cluster_drop(p_name text) returns void
 language plpgsql security definer set search_path = instantstart, pg_temp as $$
 begin
 	delete from catalog where cluster = p_name;
+	delete from node_change where cluster = p_name;
+	delete from node_use where cluster = p_name;
+	delete from refresh_wish where cluster = p_name;
 	delete from cluster where name = p_name;
 end $$;
 

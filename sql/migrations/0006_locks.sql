@@ -198,6 +198,7 @@ begin
 		o.state, o.step, o.phase);
 	if o.parent_id is null then
 		perform lock_release(o.id, p_now);
+		perform refresh_want(o.cluster);
 	else
 		perform op_tell_parent(o, p_now);
 	end if;

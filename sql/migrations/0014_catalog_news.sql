@@ -6,6 +6,16 @@ declare
 	r record;
 	v jsonb;
 begin
+	if tg_table_name = 'catalog' then
+		-- Of thousands of nodes the refresh tells itself, a page at a time.
+		if tg_op = 'DELETE' then
+			if old.kind = 'node' then
+				return null;
+			end if;
+		elsif new.kind = 'node' then
+			return null;
+		end if;
+	end if;
 	if tg_op = 'DELETE' then
 		r := old;
 	else

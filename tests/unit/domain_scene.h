@@ -34,6 +34,7 @@ struct scene {
 	const char *kind, *step;
 	const char *input, *data, *answers; /* JSON with ' for "; NULL: {} */
 	int64_t age_s;                      /* since the step began */
+	bool issued;                        /* sent before, with an unknown outcome */
 	bool overdue; /* what is tried again or waited for has had its time */
 	/* All of these are in the text; a word that begins with "!" is not. */
 	const char *says[SCENE_WORDS];
@@ -202,6 +203,7 @@ static inline const char *scene_play(struct arena *a, const struct scene *s)
 		.seen = json_new_object(a),
 		.now_ms = scene_now_ms,
 		.step_since_ms = scene_now_ms - s->age_s * 1000,
+		.issued_before = s->issued,
 		.resources = json_new_list(a),
 		.catalog = json_new_list(a),
 		.events = json_new_list(a),

@@ -9,8 +9,8 @@ alter default privileges revoke execute on functions from public;
 grant usage on schema instantstart to instantstart_faces, instantstart_poller;
 
 grant select on schema_migration, installation, operation, effect, event, lock, cluster,
-	resource, catalog, read_cache, audit, principal, selection, idempotency
-	to instantstart_faces, instantstart_poller;
+	resource, catalog, read_cache, audit, principal, selection, idempotency,
+	refresh, refresh_wish, node_change to instantstart_faces, instantstart_poller;
 grant select (id, principal, name, role, created_by, created_at, expires_at, revoked_at,
 	last_used_at) on token to instantstart_faces;
 
@@ -27,11 +27,13 @@ grant execute on function op_submit(jsonb), op_cancel(jsonb), op_retry(jsonb),
 	token_check(text), session_create(text, text, text, bigint), session_end(text),
 	session_create_by_token(text, text, bigint), session_end_all(text),
 	session_check(text), login_link_create(text, text, text, bigint),
-	login_link_use(text), selection_put(text, text), cluster_forget(text)
+	login_link_use(text), selection_put(text, text), cluster_forget(text),
+	refresh_want(text), refresh_look(text), node_json(catalog, refresh), refresh_json(text)
 	to instantstart_faces;
 
 grant execute on function op_claim(text, bigint),
 	op_intent(text, bigint, text, text, text, text, text, jsonb), op_settle(jsonb),
 	audit_chain(int), journal_sweep(), cluster_put(text, jsonb),
-	catalog_put(text, text, text, jsonb, jsonb, text), resource_put(text, text, jsonb)
+	catalog_put(text, text, text, jsonb, jsonb, text), resource_put(text, text, jsonb),
+	refresh_claim(bigint, bigint, bigint), refresh_settle(jsonb)
 	to instantstart_poller;

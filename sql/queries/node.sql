@@ -1,0 +1,65 @@
+-- Nodes as the catalog has them, and how the catalog gets them.
+
+-- A page. $1 cluster, $2 group and $3 name of the last one seen or null, $4 limit;
+-- filters or null: $5 group, $6 status, $7 health, $8 zone.
+-- name: node_page
+with page as (
+	select c.name, c.observed->>'group' as grp, node_json(c, r) as doc
+	from catalog c left join refresh r on r.cluster = c.cluster
+	where c.kind = 'node' and c.cluster = $1
+		and ($2::text is null or (c.observed->>'group', c.name) > ($2, $3::text))
+		and ($5::text is null or c.observed->>'group' = $5)
+		and ($6::text is null or c.observed->>'status' = $6)
+		and ($7::text is null or c.observed#>>'{kubernetes,health}' = $7)
+		and ($8::text is null
+			or coalesce(c.observed#>>'{kubernetes,zone}', c.observed->>'zone') = $8)
+	order by c.observed->>'group', c.name limit $4::int + 1
+), numbered as (
+	select *, row_number() over (order by grp, name) as n from page
+)
+select json_build_object(
+	'items', coalesce(json_agg(doc order by n) filter (where n <= $4::int), '[]'),
+	'next_cursor', (select grp || '/' || name from numbered
+		where n = $4::int and exists (select 1 from numbered where n > $4::int)),
+	'total', (select count(*) from catalog where kind = 'node' and cluster = $1),
+	'refresh', case when refresh_look($1) then refresh_json($1) end)::text as doc
+from numbered
+
+-- name: refresh_want
+select refresh_want($1)
+
+-- $1 lease, $2 interval while somebody looks, $3 gap between calls; all ms.
+-- name: refresh_claim
+select refresh_claim($1, $2, $3)::text as claim
+
+-- name: refresh_settle
+select refresh_settle($1::jsonb)
+
+-- $1 cluster, $2 instance id, logical id or name of the row.
+-- name: node_known
+select c.name, c.observed->>'instance_id' as instance_id, c.observed->>'logical_id' as logical_id,
+	node_json(c, r)::text as doc
+from catalog c left join refresh r on r.cluster = c.cluster
+where c.kind = 'node' and c.cluster = $1
+	and (c.name = $2 or c.observed->>'instance_id' = $2)
+
+-- What we did to a node and what we saw change. $1 cluster, $2 name of its row or
+-- null, $3 an array of the ids that requests may have named.
+-- name: node_history
+select coalesce(json_agg(x order by x->>'at' desc), '[]')::text as doc from (
+	select json_build_object('at', j_text(e.at), 'source', 'operation', 'level', 'Info',
+		'what', o.kind || ' ' || e.what, 'operation', o.id, 'actor', o.actor_name,
+		'detail', coalesce(e.data->>'outcome', e.data->>'waiting_for')) as x
+	from operation o join event e on e.op_id = o.id
+	where o.cluster = $1 and o.kind in ('reboot_nodes', 'replace_nodes', 'delete_nodes')
+		and o.input->'nodes' ?| array(select jsonb_array_elements_text($3::jsonb))
+		and (e.what in ('submitted', 'call', 'held', 'succeeded', 'failed', 'cancelled')
+			or (e.what = 'node'
+				and array[e.data->>'node', e.data->>'new_instance_id']
+				&& array(select jsonb_array_elements_text($3::jsonb))))
+	union all
+	select json_build_object('at', j_text(at), 'source', 'observed', 'level',
+		case when member = 'health' and now <> 'Schedulable' then 'Warn' else 'Info' end,
+		'what', member || ' changed', 'detail', was || ' → ' || now)
+	from node_change where cluster = $1 and node = $2
+) t (x)
