@@ -96,11 +96,12 @@ bool world_init(struct world *w, struct arena *a, const struct config *cfg, stru
 	return true;
 }
 
-bool world_know(struct world *w, struct arena *a, struct err *e)
+static bool know(struct world *w, struct arena *keep, struct arena *scratch,
+		 struct err *e)
 {
 	struct db_rows rows;
 
-	if (!db_query(w->runner.db, a, &Q_installation_get, NULL, 0, &rows, e))
+	if (!db_query(w->runner.db, scratch, &Q_installation_get, NULL, 0, &rows, e))
 		return false;
 	if (rows.n == 0)
 		return true;
@@ -110,10 +111,23 @@ bool world_know(struct world *w, struct arena *a, struct err *e)
 		return err_fix(e,
 			       "Use a database of its own for each account and region.");
 	}
-	w->where.account = arena_strdup(a, db_text(&rows, 0, "account"));
-	w->where.partition = arena_strdup(a, db_text(&rows, 0, "partition"));
-	w->where.caller_arn = arena_strdup(a, db_text(&rows, 0, "caller_arn"));
+	w->where.account = arena_strdup(keep, db_text(&rows, 0, "account"));
+	w->where.partition = arena_strdup(keep, db_text(&rows, 0, "partition"));
+	w->where.caller_arn = arena_strdup(keep, db_text(&rows, 0, "caller_arn"));
 	return true;
+}
+
+/* Asked again and again while there is no answer: that must not fill an arena that
+ * lives as long as the process. */
+bool world_know(struct world *w, struct arena *process, struct err *e)
+{
+	struct arena scratch;
+	bool ok;
+
+	arena_init(&scratch, 0);
+	ok = know(w, process, &scratch, e);
+	arena_free(&scratch);
+	return ok;
 }
 
 /* "arn:aws-cn:sts::…": the word after the first colon. */
@@ -125,20 +139,36 @@ static const char *partition_of(const char *arn, struct arena *a)
 	return str_dup(a, str_cut(&rest, ':'));
 }
 
-bool world_locate(struct world *w, struct arena *process, struct err *e)
+static bool locate(struct world *w, struct arena *keep, struct arena *scratch,
+		   struct err *e)
 {
 	const int64_t until =
 		w->aws.clock->mono_ms(w->aws.clock) + w->runner.cfg->read_deadline_ms;
+	const char *account, *arn;
 	struct db_rows rows;
 	json_t *caller;
 
-	if (!aws_read(&w->aws, AWS_STS_GetCallerIdentity, json_new_object(process), until,
-		      process, &caller, e))
+	if (!aws_read(&w->aws, AWS_STS_GetCallerIdentity, json_new_object(scratch), until,
+		      scratch, &caller, e))
 		return false;
-	w->where.account = json_str_or(caller, "Account", "");
-	w->where.caller_arn =
-		caller_principal(&w->aws, json_str_or(caller, "Arn", ""), until, process);
-	w->where.partition = partition_of(w->where.caller_arn, process);
-	return DB(w->runner.db, process, &Q_installation_put, &rows, e, w->where.account,
-		  w->where.region, w->where.partition, w->where.caller_arn);
+	account = json_str_or(caller, "Account", "");
+	arn = caller_principal(&w->aws, json_str_or(caller, "Arn", ""), until, scratch);
+	if (!DB(w->runner.db, scratch, &Q_installation_put, &rows, e, account,
+		w->where.region, partition_of(arn, scratch), arn))
+		return false;
+	w->where.account = arena_strdup(keep, account);
+	w->where.caller_arn = arena_strdup(keep, arn);
+	w->where.partition = partition_of(arn, keep);
+	return true;
+}
+
+bool world_locate(struct world *w, struct arena *process, struct err *e)
+{
+	struct arena scratch;
+	bool ok;
+
+	arena_init(&scratch, 0);
+	ok = locate(w, process, &scratch, e);
+	arena_free(&scratch);
+	return ok;
 }
