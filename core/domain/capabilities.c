@@ -11,6 +11,9 @@
 extern const struct capability cap_list_availability_zones;
 extern const struct capability cap_list_instance_types;
 extern const struct capability cap_check_quotas;
+extern const struct capability cap_list_training_plans;
+extern const struct capability cap_get_training_plan;
+extern const struct capability cap_search_training_plan_offerings;
 /* clusters */
 extern const struct capability cap_create_cluster;
 extern const struct capability cap_list_clusters;
@@ -29,6 +32,14 @@ extern const struct capability cap_list_storages;
 extern const struct capability cap_delete_storage;
 extern const struct capability cap_delete_cluster;
 extern const struct capability cap_forget_cluster;
+/* instance groups */
+extern const struct capability cap_list_instance_groups;
+extern const struct capability cap_get_instance_group;
+extern const struct capability cap_add_instance_group;
+extern const struct capability cap_scale_instance_group;
+extern const struct capability cap_update_instance_group;
+extern const struct capability cap_delete_instance_group;
+extern const struct capability cap_update_cluster_software;
 /* nodes */
 extern const struct capability cap_list_nodes;
 extern const struct capability cap_get_node;
@@ -63,6 +74,9 @@ const struct capability *const capabilities[] = {
 	&cap_list_availability_zones,
 	&cap_list_instance_types,
 	&cap_check_quotas,
+	&cap_list_training_plans,
+	&cap_get_training_plan,
+	&cap_search_training_plan_offerings,
 	/* clusters */
 	&cap_create_cluster,
 	&cap_list_clusters,
@@ -81,6 +95,14 @@ const struct capability *const capabilities[] = {
 	&cap_delete_storage,
 	&cap_delete_cluster,
 	&cap_forget_cluster,
+	/* instance groups */
+	&cap_list_instance_groups,
+	&cap_get_instance_group,
+	&cap_add_instance_group,
+	&cap_scale_instance_group,
+	&cap_update_instance_group,
+	&cap_delete_instance_group,
+	&cap_update_cluster_software,
 	/* nodes */
 	&cap_list_nodes,
 	&cap_get_node,

@@ -4,6 +4,7 @@
 #include "core/domain/capability.h"
 #include "core/domain/cluster/kinds.h"
 #include "core/domain/feature/kinds.h"
+#include "core/domain/group/group.h"
 #include "core/domain/karpenter/karpenter.h"
 #include "core/domain/node/kinds.h"
 
@@ -17,6 +18,11 @@ const struct kind *const kinds[] = {
 	&kind_set_training_operator,
 	&kind_set_inference_operator,
 	&kind_set_tiered_checkpointing,
+	&kind_add_instance_group,
+	&kind_scale_instance_group,
+	&kind_update_instance_group,
+	&kind_delete_instance_group,
+	&kind_update_cluster_software,
 	&kind_create_s3_storage,
 	&kind_delete_storage,
 	&kind_delete_cluster,

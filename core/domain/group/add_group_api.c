@@ -1,0 +1,140 @@
+/* add_instance_group: what is fixed for the group's life is said here. */
+#include <stdio.h>
+
+#include "core/domain/cluster/cluster.h"
+#include "core/domain/cluster/cluster_check.h"
+#include "core/domain/group/group.h"
+#include "core/domain/group/group_in.h"
+#include "core/domain/operation/operation.h"
+#include "core/json/tree.h"
+
+struct add_group {
+	const char *cluster;
+	const char *name;
+	const char *instance_type;
+	struct str_list instance_types;
+	int64_t count;
+	const char *capacity_type;
+	const char *training_plan_arn;
+	const char *interface_mode;
+	const char *zone;
+	const char *subnet_id;
+	const char *security_group_id;
+	int64_t volume_size_gb;
+	MEMBERS_GROUP_SOFT
+	MEMBERS_MADE
+};
+
+#define TYPE_PATTERN "ml\\.[a-z0-9-]+\\.[a-z0-9]+"
+
+static const struct field add_group_in[] = {
+	FIELD_CLUSTER_OR_SELECTED(struct add_group, cluster),
+	FIELD(struct add_group, name, .flags = FIELD_REQUIRED,
+	      .pattern = GROUP_NAME_PATTERN, .min = 1, .max = 63,
+	      .meant = meant_group_name, .example = "\"gpu\"",
+	      .doc = "Letters, digits and inner hyphens."),
+	FIELD(struct add_group, instance_type, .pattern = TYPE_PATTERN,
+	      .meant = meant_instance_type, .example = "\"ml.g5.12xlarge\"",
+	      .doc = "Instance type, with its ml. prefix; fixed."),
+	FIELD(struct add_group, instance_types, .max = 20, .pattern = TYPE_PATTERN,
+	      .doc = "Instead: several, the preferred one first."),
+	FIELD(struct add_group, count, .min = 0, .max = GROUP_COUNT_MAX, .dflt = "1",
+	      .unit = "nodes", .doc = "How many nodes; may be 0."),
+	FIELD(struct add_group, capacity_type, .one_of = capacity_types,
+	      .dflt = "\"on_demand\"", .doc = "Where capacity comes from; fixed."),
+	FIELD(struct add_group, training_plan_arn,
+	      .pattern = "arn:aws[a-z-]*:sagemaker:[a-z0-9-]+:[0-9]{12}:training-plan/.+",
+	      .doc = "With capacity_type training_plan: the plan; fixed."),
+	FIELD(struct add_group, interface_mode, .one_of = interface_modes,
+	      .doc = "EFA interfaces with or without addresses; fixed."),
+	FIELD_ZONE(struct add_group, 0),
+	FIELD(struct add_group, subnet_id, .pattern = "subnet-[0-9a-f]{8,17}",
+	      .doc = "Instead of zone: a private subnet; fixed."),
+	FIELD(struct add_group, security_group_id, .pattern = "sg-[0-9a-f]{8,17}",
+	      .doc = "Security group of the nodes; those of the cluster."),
+	FIELD(struct add_group, volume_size_gb, .min = 100, .max = 16384, .dflt = "500",
+	      .unit = "GB", .doc = "Size of the extra volume of each node."),
+	FIELDS_GROUP_SOFT(struct add_group),
+	FIELDS_MADE(struct add_group),
+	FIELD_END};
+
+struct faults {
+	struct violation *v;
+	size_t n;
+};
+
+static void fault(struct faults *f, const char *field, const char *detail,
+		  const char *seen, const char *expected)
+{
+	struct violation *v = &f->v[f->n++];
+
+	str_copy(v->field, sizeof(v->field), field);
+	str_copy(v->detail, sizeof(v->detail), detail);
+	str_copy(v->seen, sizeof(v->seen), seen);
+	str_copy(v->expected, sizeof(v->expected), expected);
+}
+
+/* Members judged together; all violations at once. */
+static bool check(const struct add_group *q, struct arena *a, struct err *e)
+{
+	enum { MOST = 4 };
+	struct faults f = {.v = arena_array(a, struct violation, MOST)};
+
+	if (!q->instance_type == (q->instance_types.n == 0))
+		fault(&f, "/instance_type", "one of instance_type and instance_types",
+		      q->instance_type ? "both" : "neither",
+		      "instance_type, or instance_types for a flexible group");
+	if (!q->zone && !q->subnet_id)
+		fault(&f, "/zone", "a group has one place, for ever", "",
+		      "a zone, or the subnet_id of a private subnet");
+	if (q->min_count > q->count)
+		fault(&f, "/min_count", "the least is more than what is asked for",
+		      arena_printf(a, "%lld", (long long)q->min_count),
+		      arena_printf(a, "at most %lld", (long long)q->count));
+	if (q->instance_types.n > 0 && q->training_plan_arn)
+		fault(&f, "/instance_types", "a training plan holds one instance type",
+		      q->instance_types.v[0], "instance_type");
+	if (f.n == 0)
+		return true;
+	err_set(e, ERR_INVALID_INPUT, "%s", f.v[0].detail);
+	err_field(e, f.v[0].field, f.v[0].seen, f.v[0].expected);
+	e->violations = f.v;
+	e->n_violations = f.n;
+	return false;
+}
+
+static bool run_add_group(struct call *c, const void *in, struct reply *ret,
+			  struct err *e)
+{
+	const struct add_group *q = in;
+	struct cluster k;
+	json_t *input;
+
+	if (!check(q, c->arena, e) || !cluster_mean(c, q->cluster, &k, e))
+		return false;
+	input = cluster_input(c, &k, in);
+	json_object_del(input, "name");
+	json_put_str(input, "group_name", q->name);
+	return cluster_check(input, c->cfg, c->arena, e) &&
+	       call_submit(c, &kind_add_instance_group, k.name, input, ret, e);
+}
+
+extern const struct capability cap_add_instance_group;
+const struct capability cap_add_instance_group = {
+	.name = "add_instance_group",
+	.method = "POST",
+	.path = "/clusters/{cluster}/groups",
+	.title = "Add an instance group",
+	.doc = "One operation fixes capacity, interface mode and place: these never change "
+	       "afterwards. Checks offer, quota, plan, addresses, role and script first, and "
+	       "says all faults at once. Done means that every node is Ready.",
+	.effect = CAP_CHANGE,
+	.role = ROLE_OPERATOR,
+	.flags = CAP_LONG,
+	.in = add_group_in,
+	.in_size = sizeof(struct add_group),
+	.out = operation_out,
+	.done_by = "get_operation",
+	.target = "name",
+	.run = run_add_group,
+};

@@ -1,0 +1,287 @@
+/*
+ * add_instance_group.c - one more group, with what can never change afterwards.
+ *
+ * Capacity, interface mode and place are fixed by one UpdateCluster that carries
+ * the new group alone. Everything that can be known to fail is said before, all
+ * of it at once. A role or a script that is not given is that of a group that
+ * works already; without any, ours.
+ */
+#include "core/domain/cluster/eks_access.h"
+#include "core/domain/cluster/kinds.h"
+#include "core/domain/group/group.h"
+#include "core/domain/hyperpod/bucket.h"
+#include "core/domain/hyperpod/hyperpod.h"
+#include "core/domain/hyperpod/nodes_role.h"
+#include "core/domain/hyperpod/preflight.h"
+#include "core/domain/hyperpod/update_cluster.h"
+#include "core/domain/hyperpod/wish.h"
+#include "core/domain/network/compute_subnet.h"
+#include "core/domain/network/security_group.h"
+#include "core/domain/step/read.h"
+#include "core/json/tree.h"
+
+/* --- the cluster as it is ---------------------------------------------------------- */
+
+static bool read_observe(struct step_ctx *c, struct exchange *x)
+{
+	return hyperpod_read(c, x);
+}
+
+static bool needs_continuous(const struct step_ctx *c)
+{
+	return streq(step_input(c, "capacity_type"), "spot") ||
+	       json_len_at(c->input, "instance_types") > 0;
+}
+
+/* The group whose role and script the new one takes; NULL: there is none. */
+static const json_t *model_group(const json_t *cluster)
+{
+	size_t i;
+	json_t *g;
+
+	json_array_foreach(json_at(cluster, "InstanceGroups"), i, g)
+		if (!streq(json_str_at(g, "Status"), "Deleting") &&
+		    json_str_at(g, "ExecutionRole") &&
+		    json_str_at(g, "LifeCycleConfig.SourceS3Uri"))
+			return g;
+	return NULL;
+}
+
+static void keep_model(struct step_ctx *c, const json_t *cluster)
+{
+	const json_t *model = model_group(cluster);
+	json_t *script = json_at(model, "LifeCycleConfig");
+
+	if (json_at(cluster, "VpcConfig.SecurityGroupIds"))
+		step_save(c, "security_group_ids",
+			  json_deep_copy(json_at(cluster, "VpcConfig.SecurityGroupIds")));
+	step_save_str(c, "model_role", json_str_at(model, "ExecutionRole"));
+	if (script)
+		step_save(c, "model_script", json_deep_copy(script));
+}
+
+static void read_plan(struct step_ctx *c, struct exchange *x)
+{
+	const json_t *cluster = saw(c, "hyperpod");
+	struct err *e;
+
+	(void)x;
+	if (!cluster) {
+		e = step_fail(c, ERR_CLOUD_NOT_FOUND, "there is no HyperPod cluster %s",
+			      hyperpod_name(c));
+		err_fix(e, "Make it with create_hyperpod_cluster.");
+		return;
+	}
+	keep_model(c, cluster);
+	if (group_live(c)) {
+		e = step_fail(c, ERR_STATE_CONFLICT,
+			      "%s has an instance group named %s already (%s)",
+			      hyperpod_name(c), group_name(c),
+			      json_str_or(group_live(c), "Status", "?"));
+		err_field(e, "/name", group_name(c), "a name that is not taken");
+		err_fix(e, "Scale it with scale_instance_group, or choose another name.");
+	} else if (needs_continuous(c) && !group_is_continuous(cluster)) {
+		e = step_fail(c, ERR_STATE_CONFLICT,
+			      "%s is not in Continuous mode: it takes neither spot "
+			      "capacity nor several instance types in a group",
+			      hyperpod_name(c));
+		err_field(e,
+			  json_len_at(c->input, "instance_types") ? "/instance_types"
+								  : "/capacity_type",
+			  wish_types_text(c),
+			  "one instance type, on demand or of a plan");
+		e->retry = RETRY_NEVER;
+	}
+}
+
+/* --- whose role, whose script --------------------------------------------------------
+ */
+
+static const char *role_of(struct step_ctx *c)
+{
+	const char *given = step_input(c, "execution_role_arn");
+
+	if (!given)
+		given = json_str_at(c->data, "model_role");
+	return given ? given : name_role_arn(c, ROLE_NODES);
+}
+
+/* With both at hand nothing of ours is needed. */
+static void choose_plan(struct step_ctx *c, struct exchange *x)
+{
+	const bool role =
+		step_input(c, "execution_role_arn") || json_str_at(c->data, "model_role");
+	const bool script =
+		step_input(c, "lifecycle_s3_uri") || json_at(c->data, "model_script");
+
+	(void)x;
+	if (role && script)
+		step_goto(c, "find_subnet");
+}
+
+static json_t *script_of(struct step_ctx *c)
+{
+	const char *uri = step_input(c, "lifecycle_s3_uri");
+	const char *name = step_input(c, "lifecycle_on_create");
+	const json_t *model = json_at(c->data, "model_script");
+
+	if (!uri && model)
+		return json_deep_copy(model);
+	return json_pack("{s:o, s:s}", "SourceS3Uri",
+			 uri ? json_string(uri)
+			     : json_sprintf("s3://%s/%s", name_bucket(c),
+					    name_lifecycle_prefix(c)),
+			 "OnCreate", name ? name : script_on_create.name);
+}
+
+/* --- the group ------------------------------------------------------------------------
+ */
+
+static json_t *security_groups(struct step_ctx *c)
+{
+	const char *given = step_input(c, "security_group_id");
+	json_t *several = json_at(c->data, "security_group_ids");
+
+	if (!given && json_array_size(several) > 0)
+		return json_deep_copy(several);
+	return json_pack("[s]", given ? given : step_get(c, "security_group_id"));
+}
+
+static void put_capacity(struct step_ctx *c, json_t *g)
+{
+	const char *capacity = step_input(c, "capacity_type");
+	json_t *types = json_at(c->input, "instance_types");
+
+	if (json_array_size(types) > 0)
+		json_put(g, "InstanceRequirements.InstanceTypes", json_deep_copy(types));
+	else
+		json_put_str(g, "InstanceType", step_input(c, "instance_type"));
+	if (streq(capacity, "spot"))
+		json_put(g, "CapacityRequirements.Spot", json_object());
+	json_put_str(g, "TrainingPlanArn", step_input(c, "training_plan_arn"));
+	if (step_input(c, "interface_mode"))
+		json_put_str(g, "NetworkInterface.InterfaceType",
+			     step_input(c, "interface_mode"));
+}
+
+static void put_kubernetes(struct step_ctx *c, json_t *g)
+{
+	json_t *labels = json_at(c->input, "labels");
+	json_t *taints = json_at(c->input, "taints");
+
+	if (json_object_size(labels) > 0)
+		json_put(g, "KubernetesConfig.Labels", json_deep_copy(labels));
+	if (json_array_size(taints) > 0)
+		json_put(g, "KubernetesConfig.Taints", taints_of(taints));
+}
+
+static json_t *spec_of(struct step_ctx *c)
+{
+	json_t *checks = json_at(c->input, "deep_health_checks");
+	json_t *g = json_pack("{s:s, s:I, s:s, s:o, s:[{s:{s:I}}], s:{s:o, s:[s]}}",
+			      "InstanceGroupName", group_name(c), "InstanceCount",
+			      (json_int_t)wish_count(c), "ExecutionRole", role_of(c),
+			      "LifeCycleConfig", script_of(c), "InstanceStorageConfigs",
+			      "EbsVolumeConfig", "VolumeSizeInGB",
+			      (json_int_t)json_int_or(c->input, "volume_size_gb", 500),
+			      "OverrideVpcConfig", "SecurityGroupIds", security_groups(c),
+			      "Subnets", step_get(c, "subnet.id"));
+
+	put_capacity(c, g);
+	put_kubernetes(c, g);
+	if (json_int_or(c->input, "min_count", 0) > 0)
+		json_put_int(g, "MinInstanceCount",
+			     json_int_or(c->input, "min_count", 0));
+	if (json_int_or(c->input, "threads_per_core", 0) > 0)
+		json_put_int(g, "ThreadsPerCore",
+			     json_int_or(c->input, "threads_per_core", 1));
+	if (json_array_size(checks) > 0)
+		json_put(g, "OnStartDeepHealthChecks", json_deep_copy(checks));
+	json_put_str(g, "ImageReleaseVersion", step_input(c, "image_release_version"));
+	return g;
+}
+
+/* A group cannot carry our tag: it is ours when we have asked for it. */
+static bool is_asked_for(const struct step_ctx *c)
+{
+	return c->issued_before || json_at(c->data, "_update.add_group");
+}
+
+static const char *add_want(struct step_ctx *c, const json_t *live, json_t *in)
+{
+	if (group_in(live, group_name(c)) && !is_asked_for(c)) {
+		struct err *e = step_fail(
+			c, ERR_FOREIGN_OBJECT,
+			"somebody else has added an instance group named %s meanwhile",
+			group_name(c));
+		err_field(e, "/name", group_name(c), "a name that is not taken");
+		return NULL;
+	}
+	if (group_in(live, group_name(c)))
+		return NULL;
+	update_add_group(in, spec_of(c));
+	return arena_printf(c->arena,
+			    "Add the instance group %s: %lld × %s (%s), fixed in %s",
+			    group_name(c), (long long)wish_count(c), wish_types_text(c),
+			    step_input(c, "capacity_type"), step_get(c, "subnet.id"));
+}
+
+static const struct update_cluster add_group = {.want = add_want};
+
+/* The role as well: "cannot be assumed" means two things. */
+static bool add_observe(struct step_ctx *c, struct exchange *x)
+{
+	struct str rest = str_of(role_of(c));
+	struct str name = STR("");
+
+	while (rest.p)
+		name = str_cut(&rest, '/');
+	return update_cluster_observe(c, x) ||
+	       (!group_live(c) && read_aws(c, x, "role", AWS_IAM_GetRole,
+					   json_packf(c->arena, "{s:s}", "RoleName",
+						      str_dup(c->arena, name))));
+}
+
+static const struct step steps[] = {
+	EKS_ACCESS_STEP,
+	{.name = "read_cluster",
+	 .phase = "check",
+	 .title = "Read the HyperPod cluster",
+	 .effect = EFFECT_READ,
+	 .observe = read_observe,
+	 .seen = read_seen,
+	 .plan = read_plan,
+	 .on_fail = preflight_note},
+	PREFLIGHT_STEPS_WITH(preflight_note),
+	PREFLIGHT_ROLE_STEP(preflight_note),
+	PREFLIGHT_VERDICT("read_cluster"),
+	{.name = "choose_role",
+	 .phase = "check",
+	 .title = "Choose role and script",
+	 .effect = EFFECT_READ,
+	 .plan = choose_plan},
+	BUCKET_STEPS,
+	ROLE_STEPS("nodes", "roles", &nodes_role),
+	COMPUTE_SUBNET_STEPS,
+	SECURITY_GROUP_STEPS,
+	{.name = "add_group",
+	 .phase = "group",
+	 .title = "Add the instance group",
+	 .effect = EFFECT_CONVERGENT,
+	 .deadline_s = 2 * 3600,
+	 .observe = add_observe,
+	 .seen = read_seen,
+	 .plan = update_cluster_plan,
+	 .absorb = update_cluster_absorb,
+	 .arg = &add_group},
+	WATCH_GROUP_STEP("wait_group", "add_group"),
+	{.name = NULL},
+};
+
+const struct kind kind_add_instance_group = {
+	.name = "add_instance_group",
+	.title = "Add an instance group",
+	.steps = steps,
+	.deadline_s = 6 * 3600,
+	.locks = lock_cluster,
+};

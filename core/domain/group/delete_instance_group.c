@@ -1,0 +1,123 @@
+/*
+ * delete_instance_group.c - a group and all of its nodes.
+ *
+ * Only through InstanceGroupsToDelete does a group go. Its disks go with it and
+ * whatever runs on it ends: pods that work there are named first, and it is
+ * refused while there are any, unless the caller says that they may end.
+ */
+#include "core/domain/cluster/eks_access.h"
+#include "core/domain/cluster/kinds.h"
+#include "core/domain/group/group.h"
+#include "core/domain/hyperpod/hyperpod.h"
+#include "core/domain/hyperpod/update_cluster.h"
+#include "core/domain/step/read.h"
+#include "core/json/tree.h"
+
+enum { GONE_SPACING_S = 5 };
+
+static bool users_observe(struct step_ctx *c, struct exchange *x)
+{
+	return hyperpod_read(c, x) || (group_live(c) && group_nodes_observe(c, x));
+}
+
+static void users_plan(struct step_ctx *c, struct exchange *x)
+{
+	const char *users;
+	struct err *e;
+
+	(void)x;
+	if (!group_must_be(c))
+		return;
+	users = group_users(c, NULL);
+	if (!users)
+		return;
+	if (json_bool_or(c->input, "end_pods", false)) {
+		step_warn(c, "these pods end with the group: %s", users);
+		return;
+	}
+	e = step_fail(c, ERR_BLOCKED, "pods work on the instance group %s: %s",
+		      group_name(c), users);
+	err_field(e, "/end_pods", "false", "true, when they may end");
+	err_fix(e, "Move or end them, then retry; or call again with end_pods.");
+}
+
+static const char *delete_want(struct step_ctx *c, const json_t *live, json_t *in)
+{
+	json_t *g = group_in(live, group_name(c));
+
+	if (!g)
+		return NULL;
+	json_put(in, "InstanceGroupsToDelete", json_pack("[s]", group_name(c)));
+	return arena_printf(c->arena, "Delete the instance group %s with its %lld nodes",
+			    group_name(c), (long long)json_int_or(g, "CurrentCount", 0));
+}
+
+static const struct update_cluster delete_group = {.want = delete_want};
+
+static bool gone_observe(struct step_ctx *c, struct exchange *x)
+{
+	return hyperpod_read(c, x);
+}
+
+static void gone_plan(struct step_ctx *c, struct exchange *x)
+{
+	const json_t *g = group_live(c);
+
+	(void)x;
+	if (c->planning)
+		return;
+	if (g) {
+		not_gone(c, "group");
+		if (streq(json_str_at(g, "Status"), "Failed")) {
+			struct err *e = step_fail(
+				c, ERR_CLUSTER_FAILED,
+				"the instance group %s could not be deleted: %s",
+				group_name(c),
+				json_str_or(saw(c, "hyperpod"), "FailureMessage",
+					    "SageMaker gives no reason"));
+			err_fix(e, "Its execution role must exist and may delete network "
+				   "interfaces. Then retry.");
+			return;
+		}
+		step_wait(c, 20, "the instance group %s to be gone (%s, %lld nodes left)",
+			  group_name(c), json_str_or(g, "Status", "?"),
+			  (long long)json_int_or(g, "CurrentCount", 0));
+		return;
+	}
+	if (!gone_twice(c, "group", GONE_SPACING_S, "the group"))
+		return;
+	step_uncatalog(c, "instance_group", group_name(c));
+	step_done(c, json_pack("{s:s, s:s, s:s}", "cluster", c->target, "group",
+			       group_name(c), "deleted", "instance_group"));
+}
+
+static const struct step steps[] = {
+	EKS_ACCESS_STEP,
+	{.name = "check_users",
+	 .phase = "check",
+	 .title = "Check that no pod works on it",
+	 .effect = EFFECT_READ,
+	 .observe = users_observe,
+	 .seen = read_seen,
+	 .plan = users_plan},
+	UPDATE_CLUSTER_STEP("delete_group", "group", "Delete the instance group",
+			    &delete_group),
+	{.name = "wait_gone",
+	 .phase = "group",
+	 .title = "Wait until the group is gone",
+	 .effect = EFFECT_READ,
+	 .deadline_s = 3 * 3600,
+	 .observe = gone_observe,
+	 .seen = read_seen,
+	 .plan = gone_plan,
+	 .retry_step = "delete_group"},
+	{.name = NULL},
+};
+
+const struct kind kind_delete_instance_group = {
+	.name = "delete_instance_group",
+	.title = "Delete an instance group",
+	.steps = steps,
+	.deadline_s = 6 * 3600,
+	.locks = lock_cluster,
+};

@@ -1,0 +1,80 @@
+#include "core/domain/group/group.h"
+
+#include "core/domain/hyperpod/hyperpod.h"
+#include "core/domain/step/read.h"
+#include "core/json/tree.h"
+
+const char *group_name(const struct step_ctx *c)
+{
+	const char *name = step_input(c, "group_name");
+
+	return name ? name : "";
+}
+
+json_t *group_in(const json_t *cluster, const char *name)
+{
+	return json_find(json_at(cluster, "InstanceGroups"), "InstanceGroupName", name);
+}
+
+json_t *group_live(const struct step_ctx *c)
+{
+	return group_in(saw(c, "hyperpod"), group_name(c));
+}
+
+bool group_is_continuous(const json_t *cluster)
+{
+	return streq(json_str_at(cluster, "NodeProvisioningMode"), "Continuous");
+}
+
+bool group_must_be(struct step_ctx *c)
+{
+	const json_t *cluster = saw(c, "hyperpod");
+	struct err *e;
+
+	if (!cluster) {
+		e = step_fail(c, ERR_CLOUD_NOT_FOUND, "there is no HyperPod cluster %s",
+			      hyperpod_name(c));
+		err_fix(e, "Make it with create_hyperpod_cluster.");
+		return false;
+	}
+	if (streq(json_str_at(cluster, "ClusterStatus"), "Failed")) {
+		e = step_fail(c, ERR_CLUSTER_FAILED,
+			      "the HyperPod cluster %s is Failed: %s", hyperpod_name(c),
+			      json_str_or(cluster, "FailureMessage", "no reason given"));
+		err_fix(e, "A failed cluster takes no changes: delete it and make it "
+			   "again.");
+		return false;
+	}
+	if (!group_live(c)) {
+		e = step_fail(c, ERR_CLOUD_NOT_FOUND, "%s has no instance group named %s",
+			      hyperpod_name(c), group_name(c));
+		err_field(e, "/group", group_name(c), "a name from list_instance_groups");
+		return false;
+	}
+	return true;
+}
+
+void group_record(struct step_ctx *c)
+{
+	size_t i;
+	json_t *g;
+
+	json_array_foreach(json_at(saw(c, "hyperpod"), "InstanceGroups"), i, g)
+		step_catalog(c, "instance_group",
+			     json_str_or(g, "InstanceGroupName", "?"), NULL,
+			     json_deep_copy(g));
+}
+
+json_t *taints_of(const json_t *taints)
+{
+	json_t *list = json_array();
+	size_t i;
+	json_t *t;
+
+	json_array_foreach(taints, i, t)
+		json_push(list,
+			  json_pack("{s:s, s:s*, s:s}", "Key", json_str_or(t, "key", ""),
+				    "Value", json_str_at(t, "value"), "Effect",
+				    json_str_or(t, "effect", "NoSchedule")));
+	return list;
+}

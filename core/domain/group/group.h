@@ -1,0 +1,48 @@
+/*
+ * group.h - instance groups as operations: kinds, and what their steps share.
+ *
+ * Every kind works on input.group_name of the HyperPod cluster under lock_cluster.
+ * Capacity type, instance types, interface mode and place are fixed when a group
+ * is added; the service has no way to change them.
+ */
+#ifndef INSTANTSTART_DOMAIN_GROUP_GROUP_H
+#define INSTANTSTART_DOMAIN_GROUP_GROUP_H
+
+#include "core/op/kind.h"
+
+extern const struct kind kind_add_instance_group;
+extern const struct kind kind_scale_instance_group;
+extern const struct kind kind_update_instance_group;
+extern const struct kind kind_delete_instance_group;
+extern const struct kind kind_update_cluster_software;
+
+const char *group_name(const struct step_ctx *c);
+/* Of a DescribeCluster answer. */
+json_t *group_in(const json_t *cluster, const char *name);
+/* The group of the operation in the read "hyperpod"; NULL: it is not there. */
+json_t *group_live(const struct step_ctx *c);
+bool group_is_continuous(const json_t *cluster);
+
+/*
+ * The first row of a kind: the cluster (key "hyperpod") is there, is not failed
+ * and has the group. False: a verdict was set.
+ */
+bool group_must_be(struct step_ctx *c);
+/* Catalog rows of every group that the read "hyperpod" shows. */
+void group_record(struct step_ctx *c);
+
+/* [{key, value, effect}] of the input as the service spells it. A new reference. */
+json_t *taints_of(const json_t *taints);
+
+/* group_nodes.c: the nodes of the group and the pods on them, for who must be warned. */
+bool group_list_observe(struct step_ctx *c, struct exchange *x); /* without pods */
+bool group_nodes_observe(struct step_ctx *c, struct exchange *x);
+/* Pods whose work ends with these nodes: "default/train-0 on hyperpod-i-…, …";
+ * NULL: none. only: list of node rows; NULL: all of the group. */
+const char *group_users(struct step_ctx *c, const json_t *only);
+/* Rows of ListClusterNodes of the group, without those that are going. */
+json_t *group_nodes(struct step_ctx *c);
+/* Pods that count on that node. */
+size_t group_pods_on(struct step_ctx *c, const json_t *node);
+
+#endif

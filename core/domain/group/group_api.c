@@ -1,0 +1,210 @@
+/* Instance groups, looked at now. */
+#include "core/domain/cluster/cluster.h"
+#include "core/domain/group/group.h"
+#include "core/domain/group/group_in.h"
+#include "core/domain/group/group_out.h"
+#include "core/domain/hyperpod/preflight.h"
+#include "core/domain/network/compute_subnet.h"
+#include "core/domain/offer/cached.h"
+#include "core/json/tree.h"
+#include "core/op/runner.h"
+
+enum { TYPES_AGE_S = 6 * 3600 };
+
+struct of_cluster {
+	const char *cluster;
+};
+
+struct of_group {
+	const char *cluster;
+	const char *group;
+};
+
+/* DescribeCluster, now. */
+static bool read_cluster(struct call *c, const char *cluster, struct cluster *ret_k,
+			 json_t **ret, struct err *e)
+{
+	if (!cluster_mean(c, cluster, ret_k, e))
+		return false;
+	return aws_read(
+		c->cloud->aws, AWS_SAGEMAKER_DescribeCluster,
+		json_packf(c->arena, "{s:s}", "ClusterName",
+			   ret_k->hyperpod_name ? ret_k->hyperpod_name : ret_k->name),
+		call_read_deadline(c), c->arena, ret, e);
+}
+
+/* --- list_instance_groups --------------------------------------------------------- */
+
+static const struct field list_groups_in[] = {
+	FIELD_CLUSTER_OR_SELECTED(struct of_cluster, cluster), FIELD_END};
+
+static const struct field list_groups_out[] = {
+	{.name = "items",
+	 .type = FIELD_OBJECT,
+	 .flags = FIELD_REQUIRED | FIELD_MANY,
+	 .fields = group_item_out,
+	 .doc = "In SageMaker's order."},
+	OUT("next_cursor", FIELD_STR, .flags = FIELD_REQUIRED | FIELD_NULLABLE,
+	    .doc = "Always null: a cluster's groups fit one page."),
+	OUT("observed_at", FIELD_STR, .flags = FIELD_REQUIRED,
+	    .doc = "When that was seen."),
+	FIELD_END};
+
+static bool run_list_groups(struct call *c, const void *in, struct reply *ret,
+			    struct err *e)
+{
+	const struct of_cluster *q = in;
+	json_t *cluster, *items = json_new_list(c->arena), *g;
+	struct cluster k;
+	char at[TIME_TEXT];
+	size_t i;
+
+	if (!read_cluster(c, q->cluster, &k, &cluster, e))
+		return false;
+	json_array_foreach(json_at(cluster, "InstanceGroups"), i, g)
+		json_array_append(items, group_item(c->arena, cluster, g));
+	reply_tree(c, ret,
+		   json_packf(c->arena, "{s:O, s:n, s:s}", "items", items, "next_cursor",
+			      "observed_at",
+			      time_rfc3339(c->clock->wall_ms(c->clock), at)));
+	return true;
+}
+
+extern const struct capability cap_list_instance_groups;
+const struct capability cap_list_instance_groups = {
+	.name = "list_instance_groups",
+	.method = "GET",
+	.path = "/clusters/{cluster}/groups",
+	.title = "List instance groups",
+	.doc = "Groups of nodes as SageMaker says now: counts, capacity, software.",
+	.effect = CAP_READ,
+	.role = ROLE_VIEWER,
+	.flags = CAP_CLOUD,
+	.in = list_groups_in,
+	.in_size = sizeof(struct of_cluster),
+	.out = list_groups_out,
+	.run = run_list_groups,
+};
+
+/* --- get_instance_group ------------------------------------------------------------- */
+
+static const struct field get_group_in[] = {
+	FIELD_CLUSTER_OR_SELECTED(struct of_group, cluster),
+	FIELD_GROUP_PATH(struct of_group, group), FIELD_END};
+
+/* What a node of it takes in its interface mode: of several types, the most. */
+static bool addresses_each(struct call *c, const json_t *item, int64_t *ret,
+			   struct err *e)
+{
+	const json_t *types = json_at(item, "instance_types");
+	const char *mode = json_str_at(item, "interface_mode");
+	const json_t *one =
+		json_packf(c->arena, "[s]", json_str_or(item, "instance_type", ""));
+	json_t *all;
+	int64_t ignored;
+	size_t i;
+	json_t *v;
+
+	*ret = 0;
+	if (!cached_read(c, AWS_EC2_DescribeInstanceTypes, NULL, TYPES_AGE_S, &all,
+			 &ignored, e))
+		return false;
+	json_array_foreach(types ? types : one, i, v) {
+		const int64_t n = node_addresses(
+			json_find(json_at(all, "InstanceTypes"), "InstanceType",
+				  ec2_type(json_string_value(v))),
+			mode);
+
+		*ret = n > *ret ? n : *ret;
+	}
+	return true;
+}
+
+/* Without it, when the cloud does not say: the rest is worth showing. */
+static void put_addresses(struct call *c, json_t *item)
+{
+	const char *subnet = json_str_at(item, "subnet_ids.0");
+	json_t *out = NULL;
+	int64_t each = 0, left;
+	struct err ignored;
+
+	if (!subnet || !addresses_each(c, item, &each, &ignored) || each <= 0 ||
+	    !aws_read(c->cloud->aws, AWS_EC2_DescribeSubnets,
+		      json_packf(c->arena, "{s:[s]}", "SubnetIds", subnet),
+		      call_read_deadline(c), c->arena, &out, &ignored))
+		return;
+	left = json_int_or(out, "Subnets.0.AvailableIpAddressCount", 0);
+	json_put(item, "addresses",
+		 json_pack("{s:s, s:I, s:I, s:I}", "subnet_id", subnet, "each_node",
+			   (json_int_t)each, "free_now", (json_int_t)left,
+			   "nodes_that_fit", (json_int_t)(left / each)));
+}
+
+static void put_more(json_t *item, const json_t *cluster, const json_t *group)
+{
+	static const struct {
+		const char *name, *path;
+	} more[] = {
+		{"execution_role_arn", "ExecutionRole"},
+		{"threads_per_core", "ThreadsPerCore"},
+		{"deep_health_checks", "OnStartDeepHealthChecks"},
+		{"labels", "KubernetesConfig.DesiredLabels"},
+		{"taints", "KubernetesConfig.DesiredTaints"},
+	};
+	json_t *vpc = json_at(group, "OverrideVpcConfig");
+
+	if (!vpc)
+		vpc = json_at(cluster, "VpcConfig");
+	for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++)
+		if (json_at(group, more[i].path))
+			json_put(item, more[i].name,
+				 json_deep_copy(json_at(group, more[i].path)));
+	if (json_at(vpc, "SecurityGroupIds"))
+		json_put(item, "security_group_ids",
+			 json_deep_copy(json_at(vpc, "SecurityGroupIds")));
+	json_put(item, "details", json_deep_copy(group));
+}
+
+static bool run_get_group(struct call *c, const void *in, struct reply *ret,
+			  struct err *e)
+{
+	const struct of_group *q = in;
+	json_t *cluster, *item;
+	const json_t *g;
+	struct cluster k;
+	char at[TIME_TEXT];
+
+	if (!read_cluster(c, q->cluster, &k, &cluster, e))
+		return false;
+	g = group_in(cluster, q->group);
+	if (!g) {
+		err_set(e, ERR_NOT_FOUND, "there is no instance group %s in %s", q->group,
+			k.name);
+		return err_field(e, "/group", q->group,
+				 "a name from list_instance_groups");
+	}
+	item = group_item(c->arena, cluster, g);
+	json_put_str(item, "cluster", k.name);
+	put_more(item, cluster, g);
+	put_addresses(c, item);
+	json_put_str(item, "observed_at", time_rfc3339(c->clock->wall_ms(c->clock), at));
+	reply_tree(c, ret, item);
+	return true;
+}
+
+extern const struct capability cap_get_instance_group;
+const struct capability cap_get_instance_group = {
+	.name = "get_instance_group",
+	.method = "GET",
+	.path = "/clusters/{cluster}/groups/{group}",
+	.title = "Look at an instance group",
+	.doc = "Everything SageMaker says of it now, and how many more nodes its subnet has "
+	       "addresses for.",
+	.effect = CAP_READ,
+	.role = ROLE_VIEWER,
+	.flags = CAP_CLOUD,
+	.in = get_group_in,
+	.in_size = sizeof(struct of_group),
+	.out = get_group_out,
+	.run = run_get_group,
+};

@@ -1,0 +1,147 @@
+/*
+ * search_training_plan_offerings: what could be bought, and for how much. Nothing
+ * is bought here.
+ * https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_SearchTrainingPlanOfferings.html
+ */
+#include "core/domain/capability.h"
+#include "core/domain/cluster/cluster_in.h"
+#include "core/json/tree.h"
+#include "core/op/runner.h"
+
+#define TEXT(member, sentence)   OUT(member, FIELD_STR, .doc = (sentence))
+#define NUMBER(member, sentence) OUT(member, FIELD_INT, .doc = (sentence))
+
+struct search {
+	const char *instance_type;
+	int64_t count;
+	int64_t duration_hours;
+	const char *starts_after;
+	const char *ends_before;
+};
+
+#define TIME_PATTERN                                                                     \
+	"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]{1,9})?Z"
+
+static const struct field search_in[] = {
+	FIELD(struct search, instance_type, .flags = FIELD_REQUIRED,
+	      .pattern = "ml\\.[a-z0-9-]+\\.[a-z0-9]+", .meant = meant_instance_type,
+	      .example = "\"ml.p5.48xlarge\"", .doc = "Instance type."),
+	FIELD(struct search, count, .min = 1, .max = 256, .dflt = "1", .unit = "nodes",
+	      .doc = "How many; AWS sells 1, 2, 4, 8, 16, 32 or 64."),
+	FIELD(struct search, duration_hours, .flags = FIELD_REQUIRED, .min = 1,
+	      .max = 87600, .unit = "hours", .example = "168",
+	      .doc = "How long; whole days, up to 182."),
+	FIELD(struct search, starts_after, .pattern = TIME_PATTERN,
+	      .example = "\"2027-01-05T00:00:00Z\"", .doc = "Not earlier than this."),
+	FIELD(struct search, ends_before, .pattern = TIME_PATTERN,
+	      .doc = "Over by then."),
+	FIELD_END};
+
+static const struct field part_out[] = {
+	TEXT("instance_type", "What would be reserved."),
+	NUMBER("count", "How many."),
+	TEXT("zone", "Where: a group that uses it must be there."),
+	TEXT("starts_at", "From when."),
+	TEXT("ends_at", "Until when."),
+	NUMBER("duration_hours", "How long."),
+	FIELD_END};
+
+static const struct field offering_out[] = {
+	OUT("id", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Id of the offering."),
+	TEXT("upfront_fee", "What it costs, at once."),
+	TEXT("currency", "Of the fee."),
+	NUMBER("duration_hours", "How long."),
+	{.name = "capacity",
+	 .type = FIELD_OBJECT,
+	 .flags = FIELD_REQUIRED | FIELD_MANY,
+	 .fields = part_out,
+	 .doc = "Its parts, each in one zone."},
+	FIELD_END};
+
+static const struct field search_out[] = {
+	{.name = "items",
+	 .type = FIELD_OBJECT,
+	 .flags = FIELD_REQUIRED | FIELD_MANY,
+	 .fields = offering_out,
+	 .doc = "What can be bought now; none means none."},
+	FIELD_END};
+
+static void copy(json_t *to, const char *name, const json_t *from, const char *path)
+{
+	json_t *v = json_at(from, path);
+
+	if (v && !json_is_null(v))
+		json_put(to, name, json_deep_copy(v));
+}
+
+static json_t *part(const json_t *p)
+{
+	json_t *row = json_object();
+
+	copy(row, "instance_type", p, "InstanceType");
+	copy(row, "count", p, "InstanceCount");
+	copy(row, "zone", p, "AvailabilityZone");
+	copy(row, "starts_at", p, "StartTime");
+	copy(row, "ends_at", p, "EndTime");
+	copy(row, "duration_hours", p, "DurationHours");
+	return row;
+}
+
+static json_t *offering(const json_t *o)
+{
+	json_t *row = json_object(), *parts = json_array(), *p;
+	size_t i;
+
+	copy(row, "id", o, "TrainingPlanOfferingId");
+	copy(row, "upfront_fee", o, "UpfrontFee");
+	copy(row, "currency", o, "CurrencyCode");
+	copy(row, "duration_hours", o, "DurationHours");
+	json_array_foreach(json_at(o, "ReservedCapacityOfferings"), i, p)
+		json_push(parts, part(p));
+	json_object_set_new(row, "capacity", parts);
+	return row;
+}
+
+static bool run_search(struct call *c, const void *in, struct reply *ret, struct err *e)
+{
+	const struct search *q = in;
+	json_t *out, *items = json_new_list(c->arena), *o;
+	json_t *ask = json_packf(c->arena, "{s:s, s:I, s:I, s:[s]}", "InstanceType",
+				 q->instance_type, "InstanceCount", (json_int_t)q->count,
+				 "DurationHours", (json_int_t)q->duration_hours,
+				 "TargetResources", "hyperpod-cluster");
+	size_t i;
+
+	json_put_str(ask, "StartTimeAfter", q->starts_after);
+	json_put_str(ask, "EndTimeBefore", q->ends_before);
+	if (!aws_read(c->cloud->aws, AWS_SAGEMAKER_SearchTrainingPlanOfferings, ask,
+		      call_read_deadline(c), c->arena, &out, e)) {
+		if (e->code == ERR_QUOTA)
+			err_fix(e,
+				"Ask for an increase of the training plan quota for %s in "
+				"Service Quotas: without one nothing is offered.",
+				q->instance_type);
+		return false;
+	}
+	json_array_foreach(json_at(out, "TrainingPlanOfferings"), i, o)
+		json_push(items, offering(o));
+	reply_tree(c, ret, json_packf(c->arena, "{s:O}", "items", items));
+	return true;
+}
+
+extern const struct capability cap_search_training_plan_offerings;
+const struct capability cap_search_training_plan_offerings = {
+	.name = "search_training_plan_offerings",
+	.method = "GET",
+	.path = "/training-plan-offerings",
+	.title = "Search training plan offerings",
+	.doc = "Reserved capacity that could be bought for HyperPod: zone, dates, fee. Buys "
+	       "nothing.",
+	.effect = CAP_READ,
+	.role = ROLE_VIEWER,
+	.flags = CAP_CLOUD,
+	.in = search_in,
+	.in_size = sizeof(struct search),
+	.out = search_out,
+	.run = run_search,
+};
