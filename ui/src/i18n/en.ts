@@ -343,6 +343,9 @@ export const en = {
 	'kind.delete_storage': 'Unmount storage',
 	'kind.delete_cluster': 'Delete a cluster',
 	'kind.import_cluster': 'Import a cluster',
+	'kind.reboot_nodes': 'Reboot nodes',
+	'kind.replace_nodes': 'Replace nodes',
+	'kind.delete_nodes': 'Delete nodes',
 
 	'phase.check': 'Check',
 	'phase.control_plane': 'Control plane',
@@ -357,6 +360,8 @@ export const en = {
 	'phase.read': 'Read',
 	'phase.mount': 'Mount',
 	'phase.unmount': 'Unmount',
+	'phase.send': 'Ask for it',
+	'phase.await': 'Wait for the nodes',
 	'phase.cluster': 'Cluster',
 	'phase.nodes': 'Nodes',
 	'phase.network': 'Network',

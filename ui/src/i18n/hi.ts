@@ -344,6 +344,9 @@ export const hi: Catalog = {
 	'kind.delete_storage': 'संग्रहण का माउंट हटाना',
 	'kind.delete_cluster': 'क्लस्टर हटाना',
 	'kind.import_cluster': 'क्लस्टर आयात करना',
+	'kind.reboot_nodes': 'नोड रीबूट करें',
+	'kind.replace_nodes': 'नोड बदलें',
+	'kind.delete_nodes': 'नोड हटाएँ',
 
 	'phase.check': 'जाँच',
 	'phase.control_plane': 'नियंत्रण तल',
@@ -358,6 +361,8 @@ export const hi: Catalog = {
 	'phase.read': 'पढ़ना',
 	'phase.mount': 'माउंट',
 	'phase.unmount': 'माउंट हटाना',
+	'phase.send': 'अनुरोध भेजें',
+	'phase.await': 'नोड की प्रतीक्षा',
 	'phase.cluster': 'क्लस्टर',
 	'phase.nodes': 'नोड',
 	'phase.network': 'नेटवर्क',

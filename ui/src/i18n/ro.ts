@@ -344,6 +344,9 @@ export const ro: Catalog = {
 	'kind.delete_storage': 'Demontarea stocării',
 	'kind.delete_cluster': 'Ștergerea unui cluster',
 	'kind.import_cluster': 'Importul unui cluster',
+	'kind.reboot_nodes': 'Repornește noduri',
+	'kind.replace_nodes': 'Înlocuiește noduri',
+	'kind.delete_nodes': 'Șterge noduri',
 
 	'phase.check': 'Verificare',
 	'phase.control_plane': 'Plan de control',
@@ -358,6 +361,8 @@ export const ro: Catalog = {
 	'phase.read': 'Citire',
 	'phase.mount': 'Montare',
 	'phase.unmount': 'Demontare',
+	'phase.send': 'Trimite cererea',
+	'phase.await': 'Așteaptă nodurile',
 	'phase.cluster': 'Cluster EKS',
 	'phase.nodes': 'Noduri',
 	'phase.network': 'Rețea',

@@ -344,6 +344,9 @@ export const tr: Catalog = {
 	'kind.delete_storage': 'Depolama bağlantısını kaldır',
 	'kind.delete_cluster': 'Küme sil',
 	'kind.import_cluster': 'Küme içe aktar',
+	'kind.reboot_nodes': 'Düğümleri yeniden başlat',
+	'kind.replace_nodes': 'Düğümleri değiştir',
+	'kind.delete_nodes': 'Düğümleri sil',
 
 	'phase.check': 'Denetim',
 	'phase.control_plane': 'Kontrol düzlemi',
@@ -358,6 +361,8 @@ export const tr: Catalog = {
 	'phase.read': 'Okuma',
 	'phase.mount': 'Bağlama',
 	'phase.unmount': 'Bağlantıyı kaldırma',
+	'phase.send': 'İstekte bulun',
+	'phase.await': 'Düğümleri bekle',
 	'phase.cluster': 'Küme',
 	'phase.nodes': 'Düğümler',
 	'phase.network': 'Ağ',

@@ -344,6 +344,9 @@ export const zh: Catalog = {
 	'kind.delete_storage': '卸载存储',
 	'kind.delete_cluster': '删除集群',
 	'kind.import_cluster': '导入集群',
+	'kind.reboot_nodes': '重启节点',
+	'kind.replace_nodes': '替换节点',
+	'kind.delete_nodes': '删除节点',
 
 	'phase.check': '检查',
 	'phase.control_plane': '控制平面',
@@ -358,6 +361,8 @@ export const zh: Catalog = {
 	'phase.read': '读取',
 	'phase.mount': '挂载',
 	'phase.unmount': '卸载',
+	'phase.send': '发出请求',
+	'phase.await': '等待节点',
 	'phase.cluster': '集群',
 	'phase.nodes': '节点',
 	'phase.network': '网络',
