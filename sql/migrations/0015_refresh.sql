@@ -71,7 +71,7 @@ begin
 	perform 1 from refresh_wish where cluster = p_cluster for update skip locked;
 	if found then
 		update refresh_wish set wanted_at = j_now() where cluster = p_cluster;
-		perform pg_notify('instantstart', '');
+		perform pg_notify('instantstart', 'refresh'); -- no operation: pollers look
 	end if;
 end $$;
 

@@ -52,7 +52,9 @@ select coalesce(json_agg(x order by x->>'at' desc), '[]')::text as doc from (
 		'detail', coalesce(e.data->>'outcome', e.data->>'waiting_for')) as x
 	from operation o join event e on e.op_id = o.id
 	where o.cluster = $1 and o.kind in ('reboot_nodes', 'replace_nodes', 'delete_nodes')
-		and o.input->'nodes' ?| array(select jsonb_array_elements_text($3::jsonb))
+		and exists (select 1 from jsonb_array_elements(o.data->'nodes') n
+			where array[n->>'asked', n->>'id', n->>'logical_id', n->>'new_id']
+				&& array(select jsonb_array_elements_text($3::jsonb)))
 		and (e.what in ('submitted', 'call', 'held', 'succeeded', 'failed', 'cancelled')
 			or (e.what = 'node'
 				and array[e.data->>'node', e.data->>'new_instance_id']

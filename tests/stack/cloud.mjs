@@ -22,6 +22,8 @@ export function cloudOf(url)
 		settings: patch => ask('POST', 'settings', patch),
 		addFaults: rules => ask('POST', 'faults', rules),
 		clearFaults: () => ask('DELETE', 'faults'),
+		/** Groups and nodes at once: {cluster, groups, nodes, type, pods}. */
+		fleet: body => ask('POST', 'fleet', body),
 		advance: ms => ask('POST', 'clock', {advance_ms: ms}),
 	};
 }
