@@ -46,6 +46,14 @@ extern const struct capability cap_get_node;
 extern const struct capability cap_reboot_nodes;
 extern const struct capability cap_replace_nodes;
 extern const struct capability cap_delete_nodes;
+/* autoscaling */
+extern const struct capability cap_list_node_classes;
+extern const struct capability cap_create_node_class;
+extern const struct capability cap_delete_node_class;
+extern const struct capability cap_list_node_pools;
+extern const struct capability cap_create_node_pool;
+extern const struct capability cap_delete_node_pool;
+extern const struct capability cap_list_pending_pods;
 extern const struct capability cap_list_cluster_events;
 extern const struct capability cap_get_cluster_event;
 /* pods */
@@ -109,6 +117,14 @@ const struct capability *const capabilities[] = {
 	&cap_reboot_nodes,
 	&cap_replace_nodes,
 	&cap_delete_nodes,
+	/* autoscaling */
+	&cap_list_node_classes,
+	&cap_create_node_class,
+	&cap_delete_node_class,
+	&cap_list_node_pools,
+	&cap_create_node_pool,
+	&cap_delete_node_pool,
+	&cap_list_pending_pods,
 	&cap_list_cluster_events,
 	&cap_get_cluster_event,
 	/* pods */

@@ -1,0 +1,26 @@
+#include "core/domain/karpenter/live.h"
+
+#include "core/json/tree.h"
+#include "core/op/runner.h"
+
+const struct field live_condition_out[] = {
+	OUT("type", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "What it is about."),
+	OUT("status", FIELD_STR, .flags = FIELD_REQUIRED,
+	    .doc = "True, False or Unknown."),
+	OUT("reason", FIELD_STR, .doc = "Why, in a word."),
+	OUT("message", FIELD_STR, .doc = "Why, in a sentence."), FIELD_END};
+
+bool live_list(struct call *c, const struct kube_target *t, const char *api,
+	       const char *plural, json_t **ret_items, bool *ret_served, struct err *e)
+{
+	const struct kube_request r = {.verb = KUBE_LIST, .api = api, .plural = plural};
+	struct kube_result res;
+
+	kube_list_all(c->cloud->kube, t, &r, c->arena, &res);
+	if (ret_served)
+		*ret_served = res.ok;
+	if (!res.ok && (res.status != 404 || !ret_served))
+		return kube_err(&r, &res, e);
+	*ret_items = res.ok ? json_at(res.out, "items") : json_new_list(c->arena);
+	return *ret_items != NULL;
+}

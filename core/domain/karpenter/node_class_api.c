@@ -1,0 +1,191 @@
+/* Node classes of a cluster: made, looked at, deleted. */
+#include "core/domain/cluster/cluster.h"
+#include "core/domain/cluster/cluster_in.h"
+#include "core/domain/karpenter/karpenter.h"
+#include "core/domain/karpenter/live.h"
+#include "core/domain/karpenter/node_class.h"
+#include "core/domain/operation/operation.h"
+#include "core/domain/pod/pod.h"
+#include "core/json/tree.h"
+
+/* --- create_node_class ------------------------------------------------------------ */
+
+struct create_node_class {
+	const char *cluster;
+	const char *name;
+	struct str_list instance_groups;
+	bool scale_to_zero;
+	bool allow_spot;
+};
+
+static const struct field create_node_class_in[] = {
+	FIELD_CLUSTER_OR_SELECTED(struct create_node_class, cluster),
+	FIELD(struct create_node_class, name, .flags = FIELD_REQUIRED,
+	      .pattern = POD_NS_PATTERN, .max = 63, .example = "\"gpu\"",
+	      .doc = "Name of the node class; of one that is there: its groups are set."),
+	FIELD(struct create_node_class, instance_groups, .flags = FIELD_REQUIRED,
+	      .min = 1, .max = NODE_CLASS_GROUPS_MAX,
+	      .pattern = "[a-zA-Z0-9](-*[a-zA-Z0-9])*", .example = "[\"workers\"]",
+	      .doc = "Instance groups at zero nodes, on demand, without a training plan or "
+		     "deep health checks, with subnets of one zone."),
+	FIELD(struct create_node_class, scale_to_zero,
+	      .doc = "Groups that have nodes may be listed: the autoscaler takes those "
+		     "nodes down. The plan lists the pods that end."),
+	FIELD(struct create_node_class, allow_spot,
+	      .doc = "Spot groups may be listed: AWS's pages contradict each other."),
+	FIELD_END};
+
+static bool run_create(struct call *c, const void *in, struct reply *ret, struct err *e)
+{
+	const struct create_node_class *q = in;
+	struct cluster k;
+
+	return cluster_mean(c, q->cluster, &k, e) &&
+	       call_submit(c, &kind_create_node_class, k.name, cluster_input(c, &k, in),
+			   ret, e);
+}
+
+extern const struct capability cap_create_node_class;
+const struct capability cap_create_node_class = {
+	.name = "create_node_class",
+	.method = "POST",
+	.path = "/clusters/{cluster}/node-classes",
+	.title = "Create a node class",
+	.doc = "Gives instance groups to the autoscaler. Every group that it cannot have is "
+	       "told, with the reason. Needs autoscaling (update_features); pods get nodes "
+	       "once a node pool refers to the class.",
+	.effect = CAP_CHANGE,
+	.role = ROLE_OPERATOR,
+	.flags = CAP_LONG | CAP_IDEMPOTENT | CAP_STAKES,
+	.in = create_node_class_in,
+	.in_size = sizeof(struct create_node_class),
+	.out = operation_out,
+	.done_by = "get_operation",
+	.target = "name",
+	.run = run_create,
+};
+
+/* --- list_node_classes ---------------------------------------------------------------
+ */
+
+struct of_cluster {
+	const char *cluster;
+};
+
+static const struct field list_in[] = {
+	FIELD_CLUSTER_OR_SELECTED(struct of_cluster, cluster), FIELD_END};
+
+static const struct field group_out[] = {
+	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name of the group."),
+	OUT("instance_types", FIELD_STRS, .flags = FIELD_REQUIRED,
+	    .doc = "Types that it can give."),
+	OUT("zones", FIELD_STRS, .flags = FIELD_REQUIRED,
+	    .doc = "Where its subnets are."),
+	OUT("capacity_type", FIELD_STR, .flags = FIELD_REQUIRED,
+	    .doc = "on_demand or spot."),
+	FIELD_END};
+
+static const struct field class_out[] = {
+	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name of the class."),
+	OUT("state", FIELD_STR, .flags = FIELD_REQUIRED,
+	    .doc = "ready, not_ready, or pending while the autoscaler has not looked."),
+	OUT("why", FIELD_STR, .doc = "Why it is not ready."),
+	OUT("ours", FIELD_BOOL, .flags = FIELD_REQUIRED, .doc = "It was made here."),
+	OUT("instance_groups", FIELD_STRS, .flags = FIELD_REQUIRED,
+	    .doc = "Groups that it lists."),
+	{.name = "groups",
+	 .type = FIELD_OBJECT,
+	 .flags = FIELD_REQUIRED | FIELD_MANY,
+	 .fields = group_out,
+	 .doc = "What the autoscaler found of them."},
+	OUT("node_pools", FIELD_STRS, .flags = FIELD_REQUIRED,
+	    .doc = "Node pools that refer to it."),
+	{.name = "conditions",
+	 .type = FIELD_OBJECT,
+	 .flags = FIELD_REQUIRED | FIELD_MANY,
+	 .fields = live_condition_out,
+	 .doc = "As the autoscaler says."},
+	OUT("created_at", FIELD_STR, .doc = "When it was made."),
+	FIELD_END};
+
+static const struct field list_out[] = {LIVE_LIST_OUT(class_out), FIELD_END};
+
+static bool run_list(struct call *c, const void *in, struct reply *ret, struct err *e)
+{
+	const struct of_cluster *q = in;
+	json_t *classes, *pools, *items = json_new_list(c->arena), *v;
+	struct kube_target t;
+	bool served, pools_served;
+	size_t i;
+
+	if (!pod_target(c, q->cluster, &t, NULL, e) ||
+	    !live_list(c, &t, KARPENTER_CLASS_API, KARPENTER_CLASSES, &classes, &served,
+		       e) ||
+	    !live_list(c, &t, KARPENTER_API, KARPENTER_POOLS, &pools, &pools_served, e))
+		return false;
+	json_array_foreach(classes, i, v)
+		json_push(items, node_class_row(c->arena, v, pools));
+	reply_tree(c, ret,
+		   json_packf(c->arena, "{s:O, s:b, s:n}", "items", items, "served",
+			      served, "next_cursor"));
+	return true;
+}
+
+extern const struct capability cap_list_node_classes;
+const struct capability cap_list_node_classes = {
+	.name = "list_node_classes",
+	.method = "GET",
+	.path = "/clusters/{cluster}/node-classes",
+	.title = "List node classes",
+	.doc = "Which instance groups the autoscaler has, and whether it can use them.",
+	.effect = CAP_READ,
+	.role = ROLE_VIEWER,
+	.flags = CAP_CLOUD,
+	.in = list_in,
+	.in_size = sizeof(struct of_cluster),
+	.out = list_out,
+	.run = run_list,
+};
+
+/* --- delete_node_class ---------------------------------------------------------------
+ */
+
+struct delete_node_class {
+	const char *cluster;
+	const char *name;
+};
+
+static const struct field delete_in[] = {
+	FIELD_CLUSTER_OR_SELECTED(struct delete_node_class, cluster),
+	FIELD(struct delete_node_class, name, .flags = FIELD_REQUIRED | FIELD_PATH,
+	      .pattern = POD_NAME_PATTERN, .max = 253, .doc = "Name of the node class."),
+	FIELD_END};
+
+static bool run_delete(struct call *c, const void *in, struct reply *ret, struct err *e)
+{
+	const struct delete_node_class *q = in;
+	struct cluster k;
+
+	return cluster_mean(c, q->cluster, &k, e) &&
+	       call_submit(c, &kind_delete_node_class, k.name, cluster_input(c, &k, in),
+			   ret, e);
+}
+
+extern const struct capability cap_delete_node_class;
+const struct capability cap_delete_node_class = {
+	.name = "delete_node_class",
+	.method = "DELETE",
+	.path = "/clusters/{cluster}/node-classes/{name}",
+	.title = "Delete a node class",
+	.doc = "Takes its instance groups back from the autoscaler; the groups stay. Refused "
+	       "while node pools refer to it.",
+	.effect = CAP_CHANGE,
+	.role = ROLE_OPERATOR,
+	.flags = CAP_LONG | CAP_STAKES,
+	.in = delete_in,
+	.in_size = sizeof(struct delete_node_class),
+	.out = operation_out,
+	.done_by = "get_operation",
+	.target = "name",
+	.run = run_delete,
+};

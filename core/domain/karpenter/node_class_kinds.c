@@ -1,0 +1,177 @@
+/*
+ * node_class_kinds.c - a node class made and deleted.
+ *
+ * Made when every group may be listed; what runs on groups that are taken down was
+ * confirmed. Deleted when no node pool refers to it.
+ */
+#include "core/domain/cluster/eks_access.h"
+#include "core/domain/cluster/kinds.h"
+#include "core/domain/hyperpod/hyperpod.h"
+#include "core/domain/karpenter/karpenter.h"
+#include "core/domain/karpenter/node_class.h"
+#include "core/domain/karpenter/node_object.h"
+#include "core/domain/karpenter/users.h"
+#include "core/domain/step/read.h"
+#include "core/json/tree.h"
+
+static json_t *wanted(struct step_ctx *c)
+{
+	return node_class_object(c->arena, step_input(c, "name"),
+				 json_at(c->input, "instance_groups"));
+}
+
+const struct node_object node_object_class = {.api = KARPENTER_CLASS_API,
+					      .plural = KARPENTER_CLASSES,
+					      .what = "node class",
+					      .type = "kubernetes:hyperpodnodeclass",
+					      .wanted = wanted};
+
+/* --- may it be made? ---------------------------------------------------------------- */
+
+static bool read_subnets(struct step_ctx *c, struct exchange *x)
+{
+	json_t *ids = node_class_subnets(saw(c, "hyperpod"),
+					 json_at(c->input, "instance_groups"), c->arena);
+
+	return json_array_size(ids) > 0 &&
+	       read_all(c, x, "subnets", AWS_EC2_DescribeSubnets,
+			json_packf(c->arena, "{s:O}", "SubnetIds", ids));
+}
+
+static bool check_observe(struct step_ctx *c, struct exchange *x)
+{
+	return hyperpod_read(c, x) || read_subnets(c, x) ||
+	       node_object_list(c, x, KARPENTER_CLASS_API, KARPENTER_CLASSES) ||
+	       node_object_list(c, x, "v1", "nodes") ||
+	       node_object_list(c, x, "v1", "pods");
+}
+
+static bool stake_groups(struct step_ctx *c, const struct node_class_wish *w)
+{
+	size_t i;
+	json_t *v;
+
+	json_array_foreach(w->groups, i, v) {
+		const char *name = json_string_value(v);
+
+		if (!node_object_stake(c, "instance_group", name,
+				       node_class_pods(w, name, c->arena)))
+			return false;
+	}
+	return true;
+}
+
+/* Groups that the class has already hold its own nodes: that is no loss. */
+static const json_t *new_groups(struct step_ctx *c)
+{
+	const json_t *there = users_find(node_object_items(c, KARPENTER_CLASSES),
+					 step_input(c, "name"));
+	json_t *list = json_new_list(c->arena), *v, *have;
+	size_t i, k;
+
+	json_array_foreach(json_at(c->input, "instance_groups"), i, v) {
+		bool old = false;
+
+		json_array_foreach(json_at(there, "spec.instanceGroups"), k, have)
+			old |= json_equal(have, v);
+		if (!old)
+			json_array_append(list, v);
+	}
+	return list;
+}
+
+static void check_plan(struct step_ctx *c, struct exchange *x)
+{
+	struct findings f = findings_new(c->arena);
+	struct node_class_wish w = {
+		.groups = new_groups(c),
+		.scale_to_zero = json_bool_or(c->input, "scale_to_zero", false),
+		.allow_spot = json_bool_or(c->input, "allow_spot", false),
+		.cluster = saw(c, "hyperpod"),
+		.subnets = json_at(saw(c, "subnets"), "Subnets"),
+		.nodes = node_object_items(c, "nodes"),
+		.pods = node_object_items(c, "pods"),
+		.classes = node_object_items(c, KARPENTER_CLASSES),
+		.name = step_input(c, "name")};
+	const char *shared;
+	struct err e;
+
+	(void)x;
+	node_class_check(&w, &f);
+	if (!findings_none(&f, ERR_INVALID_INPUT, "the autoscaler cannot have this",
+			   &e)) {
+		*step_fail(c, e.code, "%s", e.detail) = e;
+		return;
+	}
+	shared = node_class_shared(&w, c->arena);
+	if (shared)
+		step_warn(c, "%s", shared);
+	(void)stake_groups(c, &w);
+}
+
+static const struct step create_steps[] = {
+	EKS_ACCESS_STEP,
+	{.name = "check_groups",
+	 .phase = "check",
+	 .title = "Check the instance groups",
+	 .effect = EFFECT_READ,
+	 .observe = check_observe,
+	 .seen = read_seen,
+	 .plan = check_plan},
+	NODE_OBJECT_CREATE_STEPS(&node_object_class),
+	{.name = NULL},
+};
+
+const struct kind kind_create_node_class = {
+	.name = "create_node_class",
+	.title = "Create a node class",
+	.steps = create_steps,
+	.deadline_s = 2 * 3600,
+	.locks = lock_cluster,
+};
+
+/* --- deletion ------------------------------------------------------------------------
+ */
+
+static bool users_observe(struct step_ctx *c, struct exchange *x)
+{
+	return node_object_list(c, x, KARPENTER_API, KARPENTER_POOLS);
+}
+
+static void users_plan(struct step_ctx *c, struct exchange *x)
+{
+	const char *pools = users_names(
+		c->arena, users_of_class(c->arena, node_object_items(c, KARPENTER_POOLS),
+					 step_input(c, "name")));
+
+	(void)x;
+	if (pools) {
+		struct err *e = step_fail(c, ERR_BLOCKED,
+					  "node pools refer to the node class %s: %s",
+					  step_input(c, "name"), pools);
+
+		err_field(e, "/name", step_input(c, "name"), "a class without pools");
+		err_fix(e, "Delete these node pools first, then retry.");
+	}
+}
+
+static const struct step delete_steps[] = {
+	EKS_ACCESS_STEP,
+	{.name = "check_users",
+	 .phase = "check",
+	 .title = "Check that no node pool refers to it",
+	 .effect = EFFECT_READ,
+	 .observe = users_observe,
+	 .seen = read_seen,
+	 .plan = users_plan},
+	NODE_OBJECT_DELETE_STEPS(&node_object_class),
+	{.name = NULL},
+};
+
+const struct kind kind_delete_node_class = {
+	.name = "delete_node_class",
+	.title = "Delete a node class",
+	.steps = delete_steps,
+	.deadline_s = 2 * 3600,
+	.locks = lock_cluster,
+};

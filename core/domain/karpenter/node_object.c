@@ -1,0 +1,194 @@
+#include "core/domain/karpenter/node_object.h"
+
+#include "core/domain/cluster/eks_access.h"
+#include "core/domain/karpenter/karpenter.h"
+#include "core/domain/karpenter/node_class.h"
+#include "core/domain/step/read.h"
+#include "core/domain/storage/storage.h"
+#include "core/json/tree.h"
+
+enum { LOOK_S = 3, GONE_S = 5 };
+
+static const struct node_object *about(const struct step_ctx *c)
+{
+	return c->step->arg;
+}
+
+static const char *name_of(const struct step_ctx *c)
+{
+	return step_input(c, "name");
+}
+
+bool node_object_list(struct step_ctx *c, struct exchange *x, const char *api,
+		      const char *plural)
+{
+	return read_kube(
+		c, x, plural,
+		&(struct kube_request){.verb = KUBE_LIST, .api = api, .plural = plural});
+}
+
+json_t *node_object_items(const struct step_ctx *c, const char *plural)
+{
+	return json_at(saw(c, plural), "items");
+}
+
+static struct kube_request request_of(const struct step_ctx *c, enum kube_verb verb)
+{
+	return (struct kube_request){.verb = verb,
+				     .api = about(c)->api,
+				     .plural = about(c)->plural,
+				     .name = name_of(c)};
+}
+
+bool node_object_get_observe(struct step_ctx *c, struct exchange *x)
+{
+	const struct kube_request r = request_of(c, KUBE_GET);
+
+	return read_kube(c, x, "object", &r);
+}
+
+/* --- what is at stake -------------------------------------------------------------- */
+
+static json_t *pod_names(const json_t *pods)
+{
+	json_t *list = json_array(), *p;
+	size_t i;
+
+	json_array_foreach(pods, i, p)
+		json_push(list,
+			  json_sprintf("%s/%s", json_str_or(p, "metadata.namespace", "?"),
+				       json_str_or(p, "metadata.name", "?")));
+	return list;
+}
+
+static bool is_in(const json_t *list, const char *text)
+{
+	size_t i;
+	json_t *v;
+
+	json_array_foreach(list, i, v)
+		if (streq(json_string_value(v), text))
+			return true;
+	return false;
+}
+
+bool node_object_stake(struct step_ctx *c, const char *key, const char *name,
+		       const json_t *pods)
+{
+	json_t *names = json_own(c->arena, pod_names(pods)), *v;
+	const json_t *row = json_find(json_at(c->input, "confirmed"), key, name);
+	size_t i;
+
+	if (json_array_size(names) == 0)
+		return true;
+	step_stake(c, json_pack("{s:s, s:O}", key, name, "pods", names));
+	json_array_foreach(names, i, v) {
+		struct err *e;
+
+		if (c->planning || is_in(json_at(row, "pods"), json_string_value(v)))
+			continue;
+		e = step_fail(c, ERR_LOSS_NOT_CONFIRMED,
+			      "the pod %s runs on a node of %s and would end",
+			      json_string_value(v), name);
+		err_fix(e, "Ask anew, and send the confirm of the plan that lists it.");
+		return false;
+	}
+	return true;
+}
+
+/* --- making it ---------------------------------------------------------------------- */
+
+static void refuse_foreign(struct step_ctx *c)
+{
+	struct err *e =
+		step_fail(c, ERR_FOREIGN_OBJECT, "a %s named %s exists and is not ours",
+			  about(c)->what, name_of(c));
+
+	err_field(e, "/name", name_of(c), "a name that is not taken");
+	err_fix(e, "Choose another name, or label it "
+		   "app.kubernetes.io/managed-by=instantstart to hand it over.");
+}
+
+void node_object_apply_plan(struct step_ctx *c, struct exchange *x)
+{
+	const json_t *there = saw(c, "object");
+	struct kube_request r = request_of(c, KUBE_APPLY);
+	struct kube_target t;
+
+	if (there && !object_is_ours(there)) {
+		refuse_foreign(c);
+		return;
+	}
+	if (json_at(there, "metadata.deletionTimestamp")) {
+		step_wait(c, GONE_S, "the earlier %s %s to be gone", about(c)->what,
+			  name_of(c));
+		return;
+	}
+	step_own(c, about(c)->type, name_of(c), NULL, "made");
+	r.body = about(c)->wanted(c);
+	if (there && object_covers(there, r.body))
+		return;
+	eks_target(c, &t);
+	exchange_kube(x, &t, &r);
+	x->what = arena_printf(c->arena, "%s the %s %s", there ? "Change" : "Create",
+			       about(c)->what, name_of(c));
+}
+
+void node_object_apply_absorb(struct step_ctx *c, const struct answer *a)
+{
+	if (!a->ok)
+		step_fail_answer(c, a, "Kubernetes refused the %s %s: %s", about(c)->what,
+				 name_of(c), a->message);
+	else
+		step_advance(c);
+}
+
+void node_object_ready_plan(struct step_ctx *c, struct exchange *x)
+{
+	const char *why, *state = node_object_state(saw(c, "object"), &why);
+
+	(void)x;
+	if (!c->planning && !streq(state, "ready"))
+		step_wait(c, LOOK_S, "the %s %s to be ready%s%s", about(c)->what,
+			  name_of(c), why ? ": " : "", why ? why : "");
+}
+
+/* --- removing it ---------------------------------------------------------------------
+ */
+
+void node_object_delete_plan(struct step_ctx *c, struct exchange *x)
+{
+	const json_t *there = saw(c, "object");
+	const struct kube_request r = request_of(c, KUBE_DELETE);
+	struct kube_target t;
+
+	if (!there) {
+		step_own(c, about(c)->type, name_of(c), NULL, "gone");
+		return;
+	}
+	if (json_at(there, "metadata.deletionTimestamp")) {
+		step_wait(c, GONE_S, "the %s %s to be gone, with its nodes",
+			  about(c)->what, name_of(c));
+		return;
+	}
+	c->item = json_str_or(there, "metadata.uid", about(c)->what);
+	eks_target(c, &t);
+	exchange_kube(x, &t, &r);
+	x->what = arena_printf(c->arena, "Delete the %s %s", about(c)->what, name_of(c));
+}
+
+void node_object_delete_absorb(struct step_ctx *c, const struct answer *a)
+{
+	if (!a->ok && a->errc != ERR_CLOUD_NOT_FOUND)
+		step_fail_answer(c, a, "the %s %s could not be deleted", about(c)->what,
+				 name_of(c));
+	else
+		step_wait(c, LOOK_S, "the %s %s to be gone, with its nodes",
+			  about(c)->what, name_of(c));
+}
+
+void node_object_finish_plan(struct step_ctx *c, struct exchange *x)
+{
+	(void)x;
+	step_done(c, json_pack("{s:s, s:s}", "name", name_of(c), "kind", about(c)->what));
+}

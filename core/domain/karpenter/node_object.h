@@ -1,0 +1,77 @@
+/*
+ * node_object.h - rows that create and delete node classes and node pools.
+ *
+ * Row functions find their kind of object by the step's arg.
+ */
+#ifndef INSTANTSTART_DOMAIN_KARPENTER_NODE_OBJECT_H
+#define INSTANTSTART_DOMAIN_KARPENTER_NODE_OBJECT_H
+
+#include "core/op/kind.h"
+
+struct node_object {
+	const char *api, *plural;
+	const char *what; /* "node pool" */
+	const char *type; /* of the resource row */
+	json_t *(*wanted)(struct step_ctx *c);
+};
+extern const struct node_object node_object_class, node_object_pool;
+
+/* A list of Kubernetes objects under the key of its plural. */
+bool node_object_list(struct step_ctx *c, struct exchange *x, const char *api,
+		      const char *plural);
+json_t *node_object_items(const struct step_ctx *c, const char *plural);
+/*
+ * Pods that end with it: put at stake in a plan; in a run each must have been
+ * confirmed. False: the step has failed. pods: as users_on_nodes() gives them.
+ */
+bool node_object_stake(struct step_ctx *c, const char *key, const char *name,
+		       const json_t *pods);
+
+void node_object_apply_plan(struct step_ctx *c, struct exchange *x);
+void node_object_apply_absorb(struct step_ctx *c, const struct answer *a);
+void node_object_ready_plan(struct step_ctx *c, struct exchange *x);
+bool node_object_get_observe(struct step_ctx *c, struct exchange *x);
+void node_object_delete_plan(struct step_ctx *c, struct exchange *x);
+void node_object_delete_absorb(struct step_ctx *c, const struct answer *a);
+void node_object_finish_plan(struct step_ctx *c, struct exchange *x);
+
+#define NODE_OBJECT_CREATE_STEPS(about)                                                  \
+	{.name = "apply",                                                                \
+	 .phase = "apply",                                                               \
+	 .title = "Apply the object",                                                    \
+	 .effect = EFFECT_CONVERGENT,                                                    \
+	 .observe = node_object_get_observe,                                             \
+	 .seen = read_seen,                                                              \
+	 .plan = node_object_apply_plan,                                                 \
+	 .absorb = node_object_apply_absorb,                                             \
+	 .arg = (about)},                                                                \
+		{.name = "wait_ready",                                                   \
+		 .phase = "apply",                                                       \
+		 .title = "Wait until the autoscaler takes it",                          \
+		 .effect = EFFECT_READ,                                                  \
+		 .observe = node_object_get_observe,                                     \
+		 .seen = read_seen,                                                      \
+		 .plan = node_object_ready_plan,                                         \
+		 .arg = (about)},                                                        \
+	{                                                                                \
+		.name = "finish", .phase = "apply", .title = "Finish",                   \
+		.effect = EFFECT_READ, .plan = node_object_finish_plan, .arg = (about)   \
+	}
+
+#define NODE_OBJECT_DELETE_STEPS(about)                                                  \
+	{.name = "delete",                                                               \
+	 .phase = "delete",                                                              \
+	 .title = "Delete the object, and wait until it is gone",                        \
+	 .effect = EFFECT_CONVERGENT,                                                    \
+	 .deadline_s = 3600,                                                             \
+	 .observe = node_object_get_observe,                                             \
+	 .seen = read_seen,                                                              \
+	 .plan = node_object_delete_plan,                                                \
+	 .absorb = node_object_delete_absorb,                                            \
+	 .arg = (about)},                                                                \
+	{                                                                                \
+		.name = "finish", .phase = "delete", .title = "Finish",                  \
+		.effect = EFFECT_READ, .plan = node_object_finish_plan, .arg = (about)   \
+	}
+
+#endif

@@ -1,0 +1,172 @@
+/* list_pending_pods: what waits for a node, and why. */
+#include "core/domain/cluster/cluster.h"
+#include "core/domain/cluster/cluster_in.h"
+#include "core/domain/karpenter/karpenter.h"
+#include "core/domain/karpenter/live.h"
+#include "core/domain/karpenter/pending.h"
+#include "core/domain/offer/cached.h"
+#include "core/domain/pod/pod.h"
+#include "core/json/tree.h"
+#include "core/op/runner.h"
+
+enum { TYPES_AGE_S = 6 * 3600 };
+
+struct list_pending {
+	const char *cluster;
+	const char *namespace;
+};
+
+static const struct field list_in[] = {
+	FIELD_CLUSTER_OR_SELECTED(struct list_pending, cluster),
+	FIELD(struct list_pending, namespace, .pattern = POD_NS_PATTERN, .max = 63,
+	      .doc = "Only this namespace; all of them when not given."),
+	FIELD_END};
+
+static const struct field tries_out[] = {
+	OUT("count", FIELD_INT, .flags = FIELD_REQUIRED, .doc = "How often."),
+	OUT("first_at", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Since when."),
+	OUT("last_at", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "When last."),
+	OUT("last", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "What AWS said then."),
+	FIELD_END};
+
+static const struct field other_out[] = {
+	OUT("code", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "As above."),
+	OUT("reason", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "As above."),
+	OUT("node_pool", FIELD_STR, .doc = "The pool that it is about."), FIELD_END};
+
+#define X(name, word) word,
+static const char *const codes[] = {PENDING_CODES(X) NULL};
+#undef X
+
+static const struct field pending_out[] = {
+	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name of the pod."),
+	OUT("namespace", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Its namespace."),
+	OUT("code", FIELD_STR, .flags = FIELD_REQUIRED, .one_of = codes,
+	    .doc = "Why it waits, in a word: of the pool that came nearest to giving a "
+		   "node."),
+	OUT("reason", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Why, in a sentence."),
+	OUT("fix", FIELD_STR, .doc = "What helps."),
+	OUT("node_pool", FIELD_STR, .doc = "The pool that it is about."),
+	{.name = "tries",
+	 .type = FIELD_OBJECT,
+	 .fields = tries_out,
+	 .doc = "Launches of nodes that failed for want of capacity."},
+	{.name = "others",
+	 .type = FIELD_OBJECT,
+	 .flags = FIELD_REQUIRED | FIELD_MANY,
+	 .fields = other_out,
+	 .doc = "What the other pools say."},
+	OUT("scheduler", FIELD_STR, .flags = FIELD_REQUIRED,
+	    .doc = "The scheduler's own words."),
+	OUT("since", FIELD_STR, .doc = "When the pod was made."),
+	FIELD_END};
+
+static const struct field list_out[] = {
+	{.name = "items",
+	 .type = FIELD_OBJECT,
+	 .flags = FIELD_REQUIRED | FIELD_MANY,
+	 .fields = pending_out,
+	 .doc = "By namespace and name."},
+	OUT("next_cursor", FIELD_STR, .flags = FIELD_REQUIRED | FIELD_NULLABLE,
+	    .doc = "Always null: what waits fits one page."),
+	FIELD_END};
+
+static bool waiting_pods(struct call *c, const struct kube_target *t, const char *ns,
+			 json_t *ret, struct err *e)
+{
+	const struct kube_request r = {.verb = KUBE_LIST,
+				       .api = "v1",
+				       .plural = "pods",
+				       .ns = ns,
+				       .field_selector = "status.phase=Pending"};
+	struct kube_result res;
+	size_t i;
+	json_t *pod;
+
+	kube_list_all(c->cloud->kube, t, &r, c->arena, &res);
+	if (!res.ok)
+		return kube_err(&r, &res, e);
+	json_array_foreach(json_at(res.out, "items"), i, pod)
+		if (pending_waits(pod))
+			json_array_append(ret, pod);
+	return true;
+}
+
+/* Clusters that are not Continuous have no events: then nothing is known of them. */
+static void read_cluster_events(struct call *c, const char *cluster,
+				struct pending_world *w)
+{
+	struct cluster k;
+	struct err ignored;
+	json_t *out;
+
+	if (cluster_mean(c, cluster, &k, &ignored) &&
+	    aws_read(c->cloud->aws, AWS_SAGEMAKER_ListClusterEvents,
+		     json_packf(c->arena, "{s:s, s:i}", "ClusterName",
+				k.hyperpod_name ? k.hyperpod_name : k.name, "MaxResults",
+				100),
+		     call_read_deadline(c), c->arena, &out, &ignored))
+		w->cluster_events = json_at(out, "Events");
+}
+
+static bool read_world(struct call *c, const char *cluster, const struct kube_target *t,
+		       struct pending_world *w, struct err *e)
+{
+	json_t *pools, *classes, *claims, *events, *types;
+	int64_t at_ms;
+	bool served;
+
+	if (!live_list(c, t, KARPENTER_API, KARPENTER_POOLS, &pools, &served, e) ||
+	    !live_list(c, t, KARPENTER_CLASS_API, KARPENTER_CLASSES, &classes, &served,
+		       e) ||
+	    !live_list(c, t, KARPENTER_API, KARPENTER_CLAIMS, &claims, &served, e) ||
+	    !live_list(c, t, "v1", "events", &events, NULL, e) ||
+	    !cached_read(c, AWS_EC2_DescribeInstanceTypes, NULL, TYPES_AGE_S, &types,
+			 &at_ms, e))
+		return false;
+	w->pools = pools;
+	w->classes = classes;
+	w->claims = claims;
+	w->events = events;
+	w->types = json_at(types, "InstanceTypes");
+	read_cluster_events(c, cluster, w);
+	return true;
+}
+
+static bool run_list(struct call *c, const void *in, struct reply *ret, struct err *e)
+{
+	const struct list_pending *q = in;
+	struct pending_world w = {.arena = c->arena,
+				  .now_ms = c->clock->wall_ms(c->clock)};
+	json_t *pods = json_new_list(c->arena), *items = json_new_list(c->arena), *pod;
+	struct kube_target t;
+	size_t i;
+
+	if (!pod_target(c, q->cluster, &t, NULL, e) ||
+	    !waiting_pods(c, &t, q->namespace, pods, e) ||
+	    (json_array_size(pods) && !read_world(c, q->cluster, &t, &w, e)))
+		return false;
+	json_array_foreach(pods, i, pod)
+		json_push(items, pending_explain(&w, pod));
+	reply_tree(c, ret,
+		   json_packf(c->arena, "{s:O, s:n}", "items", items, "next_cursor"));
+	return true;
+}
+
+extern const struct capability cap_list_pending_pods;
+const struct capability cap_list_pending_pods = {
+	.name = "list_pending_pods",
+	.method = "GET",
+	.path = "/clusters/{cluster}/pending-pods",
+	.title = "List pods that wait for a node",
+	.doc = "Why each pod has no node: a node is on its way, no capacity (and how often it "
+	       "was tried), quota, a pool's limit, types, selectors and taints. One reason, "
+	       "out of the scheduler's words, node claims, pool limits and cluster events.",
+	.effect = CAP_READ,
+	.role = ROLE_VIEWER,
+	.flags = CAP_CLOUD,
+	.in = list_in,
+	.in_size = sizeof(struct list_pending),
+	.out = list_out,
+	.run = run_list,
+};
