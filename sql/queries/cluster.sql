@@ -80,7 +80,7 @@ where l.key = 'cluster/' || $1
 select coalesce(json_agg(json_build_object('type', type, 'id', id) order by seq desc), '[]')::text
 	as doc
 from resource where cluster = $1 and state <> 'gone'
-	and type in ('ec2:vpc-cidr', 'cloudformation:stack', 'sagemaker:cluster')
+	and type in ('ec2:vpc-cidr', 'cloudformation:stack', 'sagemaker:cluster', 'iam:oidc-provider')
 
 -- $1 cluster, $2 kind: what the catalog holds of it, as a list of its own.
 -- name: catalog_of_cluster

@@ -53,6 +53,8 @@ static inline struct cloud *lab_start(struct lab *l)
 		.account = "111122223333",
 		.region = "us-west-2",
 		.models = lab_models(&l->arena),
+		.access_key = "AKIALABEXAMPLE",
+		.secret_key = "a-secret-of-the-lab",
 		.caller_arn = "arn:aws:iam::111122223333:user/operator",
 		.kube_base_url = "https://127.0.0.1:4567",
 		.kube_ca_pem = "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n",

@@ -12,6 +12,7 @@
 #include "core/domain/cluster/kinds.h"
 #include "core/domain/cluster/stack.h"
 #include "core/domain/cluster/teardown.h"
+#include "core/domain/feature/toggle.h"
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
@@ -314,6 +315,23 @@ static const struct step steps[] = {
 	TEARDOWN_STEP("delete_autoscaling_role", "roles",
 		      "Delete the role for autoscaling", teardown_role,
 		      &teardown_role_autoscaling),
+	TEARDOWN_STEP("delete_training_role", "roles",
+		      "Delete the training operator's role", teardown_role,
+		      &teardown_role_training),
+	TEARDOWN_STEP("delete_inference_role", "roles",
+		      "Delete the inference operator's role", teardown_role,
+		      &teardown_role_inference),
+	TEARDOWN_STEP("delete_inference_scale_role", "roles", "Delete KEDA's role",
+		      teardown_role, &teardown_role_inference_scale),
+	TEARDOWN_STEP("delete_inference_load_role", "roles",
+		      "Delete the role of the inference operator's load balancers",
+		      teardown_role, &teardown_role_inference_load),
+	TEARDOWN_STEP("delete_identity_provider", "roles", "Delete the identity provider",
+		      oidc_remove, NULL),
+	TEARDOWN_STEP("delete_certificates", "remains", "Delete the certificates",
+		      tls_objects, NULL),
+	TEARDOWN_STEP("delete_certificate_bucket", "remains",
+		      "Delete the bucket for certificates", tls_bucket_remove, NULL),
 	TEARDOWN_STEP("delete_logs", "remains", "Delete the log groups", teardown_logs,
 		      NULL),
 	TEARDOWN_STEP("delete_objects", "remains", "Delete our objects", teardown_objects,

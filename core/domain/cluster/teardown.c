@@ -16,6 +16,10 @@ const enum role_purpose teardown_role_nodes = ROLE_NODES;
 const enum role_purpose teardown_role_s3_csi = ROLE_S3_CSI;
 const enum role_purpose teardown_role_fsx_csi = ROLE_FSX_CSI;
 const enum role_purpose teardown_role_load_balancers = ROLE_LOAD_BALANCERS;
+const enum role_purpose teardown_role_training = ROLE_TRAINING_OPERATOR;
+const enum role_purpose teardown_role_inference = ROLE_INFERENCE;
+const enum role_purpose teardown_role_inference_scale = ROLE_INFERENCE_SCALE;
+const enum role_purpose teardown_role_inference_load = ROLE_INFERENCE_LOAD;
 const enum role_purpose teardown_role_autoscaling = ROLE_AUTOSCALING;
 
 void teardown_absorb(struct step_ctx *c, const struct answer *a)

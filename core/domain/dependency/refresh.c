@@ -32,7 +32,9 @@ static bool has_credentials(const json_t *pod)
 
 	json_array_foreach(json_at(pod, "spec.containers"), i, container)
 		if (json_find(json_at(container, "env"), "name",
-			      "AWS_CONTAINER_CREDENTIALS_FULL_URI"))
+			      "AWS_CONTAINER_CREDENTIALS_FULL_URI") ||
+		    json_find(json_at(container, "env"), "name",
+			      "AWS_WEB_IDENTITY_TOKEN_FILE"))
 			return true;
 	return false;
 }

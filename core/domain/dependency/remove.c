@@ -137,8 +137,25 @@ bool remove_role_observe(struct step_ctx *c, struct exchange *x)
 	return !component_kept(c, component_here(c)) && teardown_role_observe(c, x);
 }
 
+/* Ours without its tag, says who asks to adopt: it gets the tag, then it goes. */
+static bool adopts(struct step_ctx *c, struct exchange *x)
+{
+	const json_t *role = json_at(saw(c, "role"), "Role");
+	const char *name = json_str_at(role, "RoleName");
+
+	if (!name || step_tagged_cluster(c, json_at(role, "Tags")) ||
+	    !json_bool_or(c->input, "adopt", false))
+		return false;
+	c->item = "adopt";
+	exchange_aws(x, AWS_IAM_TagRole,
+		     json_packf(c->arena, "{s:s, s:O}", "RoleName", name, "Tags",
+				step_tags(c)));
+	x->what = arena_printf(c->arena, "Adopt the role %s", name);
+	return true;
+}
+
 void remove_role_plan(struct step_ctx *c, struct exchange *x)
 {
-	if (!component_kept(c, component_here(c)))
+	if (!component_kept(c, component_here(c)) && !adopts(c, x))
 		teardown_role_plan(c, x);
 }

@@ -94,22 +94,36 @@ void oidc_absorb(struct step_ctx *c, const struct answer *a)
 	step_advance(c);
 }
 
+/* While a cluster is deleted its issuer may be unknown: then what we made counts. */
+static const char *made_arn(const struct step_ctx *c)
+{
+	const char *owned = teardown_owned(c, "iam:oidc-provider");
+
+	return owned ? owned : json_at(c->data, "eks.issuer") ? oidc_arn(c) : NULL;
+}
+
 bool oidc_remove_observe(struct step_ctx *c, struct exchange *x)
 {
-	return oidc_observe(c, x);
+	return made_arn(c) &&
+	       read_aws(c, x, "oidc", AWS_IAM_GetOpenIDConnectProvider,
+			json_packf(c->arena, "{s:s}", "OpenIDConnectProviderArn",
+				   made_arn(c)));
 }
 
 void oidc_remove_plan(struct step_ctx *c, struct exchange *x)
 {
+	const char *arn = made_arn(c);
+
+	if (!arn)
+		return;
 	if (!saw_ok(c, "oidc")) {
-		step_own(c, "iam:oidc-provider", oidc_arn(c), NULL, "gone");
+		step_own(c, "iam:oidc-provider", arn, NULL, "gone");
 		return;
 	}
 	if (!step_tagged_cluster(c, json_at(saw(c, "oidc"), "Tags")))
 		return; /* it was there before, for others */
-	c->item = oidc_arn(c);
-	exchange_aws(
-		x, AWS_IAM_DeleteOpenIDConnectProvider,
-		json_packf(c->arena, "{s:s}", "OpenIDConnectProviderArn", oidc_arn(c)));
+	c->item = arn;
+	exchange_aws(x, AWS_IAM_DeleteOpenIDConnectProvider,
+		     json_packf(c->arena, "{s:s}", "OpenIDConnectProviderArn", arn));
 	x->what = arena_printf(c->arena, "Delete the identity provider of the cluster");
 }

@@ -78,7 +78,7 @@ void tls_bucket_tag_plan(struct step_ctx *c, struct exchange *x)
 
 static bool is_closed(const struct step_ctx *c)
 {
-	const json_t *block = json_at(saw(c, "closed"), "PublicAccessBlockConfiguration");
+	const json_t *block = saw(c, "closed"); /* the body is the configuration */
 
 	return json_bool_or(block, "BlockPublicAcls", false) &&
 	       json_bool_or(block, "IgnorePublicAcls", false) &&
@@ -108,6 +108,16 @@ void tls_bucket_absorb(struct step_ctx *c, const struct answer *a)
 				 name_tls_bucket(c));
 	else
 		step_advance(c);
+}
+
+bool tls_objects_observe(struct step_ctx *c, struct exchange *x)
+{
+	return tls_bucket_observe(c, x);
+}
+
+bool tls_bucket_remove_observe(struct step_ctx *c, struct exchange *x)
+{
+	return tls_bucket_observe(c, x);
 }
 
 void tls_objects_plan(struct step_ctx *c, struct exchange *x)

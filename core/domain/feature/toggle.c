@@ -8,9 +8,6 @@
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 
-/* An authority is injected within a minute or two, or never (case DP-06). */
-static const int64_t WEBHOOK_PATIENCE_MS = 3 * 60 * 1000;
-
 const struct feature *toggle_feature(const struct step_ctx *c)
 {
 	const struct feature *f = feature_find(step_input(c, "feature"));
@@ -111,20 +108,23 @@ bool toggle_webhook_observe(struct step_ctx *c, struct exchange *x)
 
 void toggle_webhook_plan(struct step_ctx *c, struct exchange *x)
 {
-	const char *said = saw_message(c, "probe");
-	struct err *e;
-
 	(void)x;
-	if (!webhook_is_expected(c) || c->planning || saw_ok(c, "probe"))
-		return;
-	if (c->now_ms - c->step_since_ms < WEBHOOK_PATIENCE_MS) {
-		step_wait(c, 5, "cert-manager's webhook to answer: %s", said);
-		return;
-	}
-	e = step_fail(c, ERR_DEPENDENCY_FAILED, "cert-manager's webhook does not answer");
-	err_because(e, "kubernetes:create certificates", saw_code(c, "probe"), said,
-		    NULL);
+	if (webhook_is_expected(c) && !c->planning && !saw_ok(c, "probe"))
+		step_wait(c, 5, "cert-manager's kinds to be served: %s",
+			  saw_message(c, "probe"));
+}
+
+/* The runner repeats what a webhook does not answer; after that somebody must look. */
+void toggle_webhook_failed(struct step_ctx *c)
+{
+	const struct err was = c->verdict.error;
+	struct err *e = step_fail(c, ERR_DEPENDENCY_FAILED,
+				  "cert-manager's webhook does not answer");
+
 	err_fix(e, "Look at the pods in the namespace cert-manager, then retry.");
+	for (size_t i = 0; i < was.n_causes; i++)
+		err_because(e, was.cause[i].source, was.cause[i].code,
+			    was.cause[i].message, was.cause[i].request_id);
 }
 
 /* --- ready ------------------------------------------------------------------------ */

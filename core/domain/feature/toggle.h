@@ -18,6 +18,7 @@ void toggle_check_plan(struct step_ctx *c, struct exchange *x);
 /* A dry run of a Certificate: its webhook must answer (case DP-06). */
 bool toggle_webhook_observe(struct step_ctx *c, struct exchange *x);
 void toggle_webhook_plan(struct step_ctx *c, struct exchange *x);
+void toggle_webhook_failed(struct step_ctx *c);
 
 /* The operator's deployments are available and its kinds are served. */
 bool toggle_ready_observe(struct step_ctx *c, struct exchange *x);
@@ -45,7 +46,9 @@ void tls_bucket_create_absorb(struct step_ctx *c, const struct answer *a);
 void tls_bucket_tag_plan(struct step_ctx *c, struct exchange *x);
 void tls_bucket_close_plan(struct step_ctx *c, struct exchange *x);
 void tls_bucket_absorb(struct step_ctx *c, const struct answer *a);
+bool tls_objects_observe(struct step_ctx *c, struct exchange *x);
 void tls_objects_plan(struct step_ctx *c, struct exchange *x);
+bool tls_bucket_remove_observe(struct step_ctx *c, struct exchange *x);
 void tls_bucket_remove_plan(struct step_ctx *c, struct exchange *x);
 
 /* binding.c: service accounts and the roles that they are annotated with. */
@@ -65,6 +68,15 @@ void binding_absorb(struct step_ctx *c, const struct answer *a);
 			 "Compare what is needed with what is "                          \
 			 "there",                                                        \
 			 toggle_check)
+
+/* An authority is injected within a minute or two, or never. */
+#define WEBHOOK_STEP                                                                     \
+	{                                                                                \
+		.name = "cert_manager_webhook", .phase = "cert_manager",                 \
+		.title = "Wait for cert-manager's webhook", .effect = EFFECT_READ,       \
+		.deadline_s = 180, .observe = toggle_webhook_observe, .seen = read_seen, \
+		.plan = toggle_webhook_plan, .on_fail = toggle_webhook_failed            \
+	}
 
 /* The add-on of a component: its rows of reconcile_dependencies, here for one feature. */
 #define BROUGHT_ADDON_STEPS(prefix)                                                      \

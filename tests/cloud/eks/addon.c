@@ -1,5 +1,5 @@
 /* Add-ons. */
-#include "tests/cloud/eks/eks.h"
+#include "tests/cloud/eks/operator.h"
 
 enum { CREATE_MS = 45 * 1000, DELETE_MS = 20 * 1000, UPDATE_MS = 40 * 1000 };
 
@@ -29,6 +29,17 @@ static bool bad(struct cloud_call *c, const char *message)
 	return cloud_fault(c, "InvalidParameterException", "%s", message);
 }
 
+/* UpdateAddon without values keeps those that are there. */
+static bool check_values(struct cloud_call *c, const struct eks_addon_kind *k)
+{
+	const char *values = json_str_at(c->in, "configurationValues");
+	const char *why = streq(c->op, "UpdateAddon") && !values
+				  ? NULL
+				  : operator_bad_values(c->arena, k->name, values);
+
+	return !why || bad(c, why);
+}
+
 static bool check_addon(struct cloud_call *c, const struct eks_addon_kind *k)
 {
 	const char *version = json_str_at(c->in, "addonVersion");
@@ -48,7 +59,7 @@ static bool check_addon(struct cloud_call *c, const struct eks_addon_kind *k)
 				"Pod identity associations are not supported for addon "
 				"%s version %s",
 				k->name, k->version));
-	return true;
+	return check_values(c, k);
 }
 
 static bool make_identities(struct cloud_call *c, json_t *addon,
@@ -140,7 +151,7 @@ static bool is_busy(struct cloud_call *c, const json_t *addon)
 	const char *status = json_str_or(addon, "status", "");
 
 	if (!streq(status, "CREATING") && !streq(status, "UPDATING") &&
-	    !streq(status, "DELETING"))
+	    !(streq(status, "DELETING") && streq(c->op, "UpdateAddon")))
 		return false;
 	bad(c, "");
 	cloud_fault(c, "ResourceInUseException",
@@ -174,6 +185,7 @@ bool eks_update_addon(struct cloud_call *c, json_t **ret_out)
 		json_put_str(addon, "configurationValues", values);
 	update = eks_update(c, "AddonUpdate", json_str_or(addon, "clusterName", ""),
 			    k->name);
+	json_object_set_new(addon, "modifiedAt", cloud_seconds(c->now_ms));
 	json_put_str(addon, "status", "UPDATING");
 	json_put_str(addon, "_update", json_str_at(update, "id"));
 	json_put_int(addon, "_until_ms", c->now_ms + cloud_ms(c->cloud, UPDATE_MS));
@@ -190,7 +202,10 @@ bool eks_delete_addon(struct cloud_call *c, json_t **ret_out)
 
 	if (!addon)
 		return false;
+	if (is_busy(c, addon))
+		return false;
 	if (!streq(json_str_at(addon, "status"), "DELETING")) {
+		json_put_bool(addon, "_preserve", json_bool_or(c->in, "preserve", false));
 		json_put_str(addon, "status", "DELETING");
 		json_put_int(addon, "_until_ms",
 			     c->now_ms + cloud_ms(c->cloud, DELETE_MS));
@@ -215,37 +230,78 @@ bool eks_list_addons(struct cloud_call *c, json_t **ret_out)
 	return eks_page(c, "addons", list, ret_out);
 }
 
+static void set_health(json_t *addon, const char *status, const char *code,
+		       const char *message)
+{
+	json_t *issues = json_array();
+
+	if (code)
+		json_push(issues, json_pack("{s:s,s:s,s:[]}", "code", code, "message",
+					    message, "resourceIds"));
+	json_put_str(addon, "status", status);
+	json_put(addon, "health.issues", issues);
+}
+
 /* Replicas need a node: DEGRADED until then, and healed by itself. */
 static void settle(struct cloud *c, struct arena *a, json_t *addon)
 {
 	const struct eks_addon_kind *k =
 		eks_addon_kind(json_str_or(addon, "addonName", ""));
-	bool starved = k->needs_nodes &&
-		       eks_ready_nodes(c, a, json_str_or(addon, "clusterName", "")) == 0;
-	json_t *issues = json_array();
+	const char *code = NULL, *trouble = operator_trouble(c, a, addon, &code);
 
-	if (starved)
-		json_push(issues,
-			  json_pack("{s:s,s:s,s:[]}", "code",
-				    "InsufficientNumberOfReplicas", "message",
-				    "The add-on is unhealthy because it doesn't have the "
-				    "desired number of replicas.",
-				    "resourceIds"));
-	json_put_str(addon, "status", starved ? "DEGRADED" : "ACTIVE");
-	json_put(addon, "health.issues", issues);
+	if (trouble)
+		set_health(addon, "DEGRADED", code, trouble);
+	else if (k->needs_nodes &&
+		 eks_ready_nodes(c, a, json_str_or(addon, "clusterName", "")) == 0)
+		set_health(addon, "DEGRADED", "InsufficientNumberOfReplicas",
+			   "The add-on is unhealthy because it doesn't have the desired "
+			   "number of replicas.");
+	else
+		set_health(addon, "ACTIVE", NULL, NULL);
 }
 
-static void addon_due(struct cloud *c, struct arena *a, const char *key, json_t *addon)
+/* What is missing at the first try ends it; later it only makes it ill. */
+static bool cannot_start(struct cloud *c, struct arena *a, json_t *addon)
+{
+	const char *code = NULL, *trouble = operator_trouble(c, a, addon, &code);
+
+	if (!trouble || streq(code, "AccessDenied"))
+		return false;
+	set_health(addon, "CREATE_FAILED", code, trouble);
+	return true;
+}
+
+/* Associations that the add-on made are its own. */
+static void forget_identities(struct cloud *c, const json_t *addon)
+{
+	const char *id;
+	json_t *row;
+	void *next;
+
+	json_object_foreach_safe(cloud_table(c, EKS_IDENTITIES), next, id, row)
+		if (streq(json_str_at(row, "ownerArn"), json_str_at(addon, "addonArn")))
+			json_object_del(cloud_table(c, EKS_IDENTITIES), id);
+}
+
+static void addon_due(struct cloud *c, struct arena *a, const char *key, json_t *addon,
+		      int64_t now_ms)
 {
 	const char *status = json_str_or(addon, "status", "");
 	json_t *update = cloud_get(c, EKS_UPDATES, json_str_at(addon, "_update"));
 
 	if (streq(status, "DELETING")) {
+		if (!json_bool_or(addon, "_preserve", false))
+			operator_remove(c, a, addon);
+		forget_identities(c, addon);
 		cloud_delete(c, EKS_ADDONS, key);
 		return;
 	}
-	if (streq(status, "CREATING"))
-		eks_kubernetes_addon(c, a, addon);
+	if (streq(status, "CREATING") && cannot_start(c, a, addon)) {
+		json_drop(addon, "_until_ms");
+		return;
+	}
+	operator_apply(c, a, addon);
+	json_object_set_new(addon, "modifiedAt", cloud_seconds(now_ms));
 	if (update)
 		json_put_str(update, "status", "Successful");
 	json_drop(addon, "_until_ms");
@@ -265,7 +321,7 @@ void eks_addons_advance(struct cloud *c, int64_t now_ms)
 		int64_t until = json_int_or(addon, "_until_ms", 0);
 
 		if (until && now_ms >= until)
-			addon_due(c, &a, arena_strdup(&a, key), addon);
+			addon_due(c, &a, arena_strdup(&a, key), addon, now_ms);
 		else if (!until && streq(json_str_at(addon, "status"), "DEGRADED"))
 			settle(c, &a, addon);
 	}

@@ -52,7 +52,6 @@ void eks_network_create(struct cloud_call *c, json_t *cluster, const char *vpc);
 void eks_network_remove(struct cloud *c, const json_t *cluster);
 /* kubernetes.c: the API server and what EKS itself writes to it. */
 void eks_kubernetes_start(struct cloud *c, struct arena *a, json_t *cluster);
-void eks_kubernetes_addon(struct cloud *c, struct arena *a, const json_t *addon);
 /* review.c: a TokenReview or SubjectAccessReview of its API server; NULL: neither. */
 json_t *eks_review(struct cloud *c, struct arena *a, const char *cluster,
 		   const json_t *asked);

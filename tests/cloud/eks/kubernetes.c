@@ -55,38 +55,6 @@ static void put_workload(struct cloud *c, const char *cluster, const char *kind,
 	put(c, cluster, o);
 }
 
-static const char *workload_name(const char *addon)
-{
-	return streq(addon, "vpc-cni") ? "aws-node" : addon;
-}
-
-static void put_csi_driver(struct cloud *c, const char *cluster, const char *name)
-{
-	put(c, cluster,
-	    json_pack("{s:s,s:s,s:{s:s},s:{s:b,s:[s]}}", "apiVersion",
-		      "storage.k8s.io/v1", "kind", "CSIDriver", "metadata", "name", name,
-		      "spec", "attachRequired", 0, "volumeLifecycleModes", "Persistent"));
-}
-
-void eks_kubernetes_addon(struct cloud *c, struct arena *a, const json_t *addon)
-{
-	const char *cluster = json_str_or(addon, "clusterName", "");
-	const char *name = json_str_or(addon, "addonName", "");
-	const struct eks_addon_kind *k = eks_addon_kind(name);
-
-	(void)a;
-	put_namespace(c, cluster, k->ns);
-	put_workload(c, cluster,
-		     streq(k->workload, "daemonset") ? "DaemonSet" : "Deployment", k->ns,
-		     workload_name(name), 2);
-	if (streq(name, "aws-mountpoint-s3-csi-driver"))
-		put_csi_driver(c, cluster, "s3.csi.aws.com");
-	else if (streq(name, "aws-fsx-csi-driver"))
-		put_csi_driver(c, cluster, "fsx.csi.aws.com");
-	else if (streq(name, "aws-ebs-csi-driver"))
-		put_csi_driver(c, cluster, "ebs.csi.aws.com");
-}
-
 static void put_aws_auth(struct cloud *c, const char *cluster)
 {
 	put(c, cluster,

@@ -47,7 +47,7 @@ static const struct eks_addon_kind addons[] = {
 	 "deployment", true, false, "gen-ai"},
 	{"amazon-sagemaker-hyperpod-observability", "v1.0.5-eksbuild.1",
 	 "hyperpod-observability", "deployment", true, true, "observability"},
-	{"amazon-sagemaker-hyperpod-inference", "v1.0.3-eksbuild.1",
+	{"amazon-sagemaker-hyperpod-inference", "v1.3.0-eksbuild.1",
 	 "hyperpod-inference-system", "deployment", true, true, "gen-ai"},
 };
 enum { N_ADDONS = sizeof(addons) / sizeof(addons[0]) };

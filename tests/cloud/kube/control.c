@@ -115,6 +115,53 @@ json_t *ks_owner_ref(const json_t *owner)
 			 "blockOwnerDeletion", 1);
 }
 
+static bool is_bound(struct ks *k, const char *ns, const char *account)
+{
+	const char *id;
+	json_t *row;
+
+	json_object_foreach(cloud_table(k->cloud, "eks.pod_identity"), id, row)
+		if (streq(json_str_at(row, "clusterName"), k->name) &&
+		    streq(json_str_at(row, "namespace"), ns) &&
+		    streq(json_str_at(row, "serviceAccount"), account))
+			return true;
+	return false;
+}
+
+/*
+ * EKS puts into new pods how they get their credentials, by the annotation or the
+ * association of their service account; old pods stay as they are.
+ * https://docs.aws.amazon.com/eks/latest/userguide/pod-id-how-it-works.html
+ */
+static void inject_credentials(struct ks *k, json_t *pod)
+{
+	const char *ns = json_str_or(pod, "metadata.namespace", "default");
+	const char *account = json_str_or(pod, "spec.serviceAccountName", "default");
+	const json_t *notes = json_at(ks_at(k, "/serviceaccounts", ns, account),
+				      "metadata.annotations");
+	const char *role =
+		json_string_value(json_object_get(notes, "eks.amazonaws.com/role-arn"));
+	json_t *container = NULL, *env = NULL;
+	size_t i = 0;
+
+	if (role)
+		env = json_pack(
+			"[{s:s,s:s},{s:s,s:s}]", "name", "AWS_ROLE_ARN", "value", role,
+			"name", "AWS_WEB_IDENTITY_TOKEN_FILE", "value",
+			"/var/run/secrets/eks.amazonaws.com/serviceaccount/token");
+	else if (is_bound(k, ns, account))
+		env = json_pack("[{s:s,s:s}]", "name",
+				"AWS_CONTAINER_CREDENTIALS_FULL_URI", "value",
+				"http://169.254.170.23/v1/credentials");
+	json_array_foreach(json_at(pod, "spec.containers"), i, container) {
+		if (env && !json_object_get(container, "env"))
+			json_object_set_new(container, "env", json_array());
+		if (env)
+			json_array_extend(json_object_get(container, "env"), env);
+	}
+	json_decref(env);
+}
+
 void ks_new_pod(struct ks *k, const json_t *owner, const json_t *template,
 		const char *name, const char *node)
 {
@@ -136,6 +183,7 @@ void ks_new_pod(struct ks *k, const json_t *owner, const json_t *template,
 	json_put_int(pod, "metadata.generation", 1);
 	if (node)
 		json_put_str(pod, "spec.nodeName", node);
+	inject_credentials(k, pod);
 	ks_stamp_new(k, pod);
 	ks_defaults(k, kind, pod);
 	ks_write(k, kind, pod);

@@ -1,0 +1,398 @@
+/*
+ * https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-eks-operator-install.html
+ * https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-model-deployment-setup.html
+ */
+#include "tests/cloud/eks/operator.h"
+
+#include <fnmatch.h>
+
+#include "tests/cloud/iam.h"
+
+static const char training[] = "amazon-sagemaker-hyperpod-training-operator";
+static const char inference[] = "amazon-sagemaker-hyperpod-inference";
+static const char inference_ns[] = "hyperpod-inference-system";
+
+/* --- the list of an add-on's objects ---------------------------------------------- */
+
+struct plan {
+	struct arena *a;
+	json_t *objects;
+	const char *ns;
+};
+
+static void add(struct plan *p, json_t *object)
+{
+	json_push(p->objects, object);
+}
+
+static json_t *meta(const struct plan *p, const char *name)
+{
+	return json_pack("{s:s,s:s}", "name", name, "namespace", p->ns);
+}
+
+static void account(struct plan *p, const char *name, const char *role)
+{
+	json_t *o = json_pack("{s:s,s:s,s:o}", "apiVersion", "v1", "kind",
+			      "ServiceAccount", "metadata", meta(p, name));
+	json_t *notes = json_object();
+
+	json_own(p->a, notes);
+	if (role) {
+		json_object_set_new(notes, "eks.amazonaws.com/role-arn",
+				    json_string(role));
+		json_put(o, "metadata.annotations", json_incref(notes));
+	}
+	add(p, o);
+}
+
+static void workload(struct plan *p, const char *kind, const char *name,
+		     const char *account_name, int replicas)
+{
+	json_t *o = json_pack(
+		"{s:s,s:s,s:o,s:{s:{s:{s:s}},s:{s:{s:{s:s}},s:{s:s,s:[{s:s,s:s}]}}}}",
+		"apiVersion", "apps/v1", "kind", kind, "metadata", meta(p, name), "spec",
+		"selector", "matchLabels", "k8s-app", name, "template", "metadata",
+		"labels", "k8s-app", name, "spec", "serviceAccountName", account_name,
+		"containers", "name", name, "image",
+		"602401143452.dkr.ecr.us-west-2.amazonaws.com/eks/addon:v1");
+
+	json_put(o, "metadata.labels",
+		 json_pack("{s:s}", "eks.amazonaws.com/component", name));
+	if (streq(kind, "Deployment"))
+		json_put_int(o, "spec.replicas", replicas);
+	add(p, o);
+}
+
+static void deployment(struct plan *p, const char *name, const char *role)
+{
+	account(p, name, role);
+	workload(p, "Deployment", name, name, 1);
+}
+
+/* Writes of `group` wait for the pods of that name. */
+static void webhook(struct plan *p, const char *name, const char *group)
+{
+	add(p, json_pack("{s:s,s:s,s:o,s:{s:{s:s},s:[{s:i}]}}", "apiVersion", "v1",
+			 "kind", "Service", "metadata", meta(p, name), "spec", "selector",
+			 "k8s-app", name, "ports", "port", 443));
+	add(p,
+	    json_pack("{s:s,s:s,s:{s:s},s:[{s:s,s:[s],s:s,s:s,s:[{s:[s],s:[s],s:[s,s],"
+		      "s:[s]}],s:{s:{s:s,s:s}}}]}",
+		      "apiVersion", "admissionregistration.k8s.io/v1", "kind",
+		      "ValidatingWebhookConfiguration", "metadata", "name", name,
+		      "webhooks", "name", arena_printf(p->a, "webhook.%s", group),
+		      "admissionReviewVersions", "v1", "sideEffects", "None",
+		      "failurePolicy", "Fail", "rules", "apiGroups", group, "apiVersions",
+		      "v1", "operations", "CREATE", "UPDATE", "resources", "*/*",
+		      "clientConfig", "service", "name", name, "namespace", p->ns));
+}
+
+static void csi_driver(struct plan *p, const char *name)
+{
+	add(p,
+	    json_pack("{s:s,s:s,s:{s:s},s:{s:b,s:[s]}}", "apiVersion",
+		      "storage.k8s.io/v1", "kind", "CSIDriver", "metadata", "name", name,
+		      "spec", "attachRequired", 0, "volumeLifecycleModes", "Persistent"));
+}
+
+static void certificates(struct plan *p)
+{
+	deployment(p, "cert-manager", NULL);
+	deployment(p, "cert-manager-cainjector", NULL);
+	deployment(p, "cert-manager-webhook", NULL);
+	webhook(p, "cert-manager-webhook", "cert-manager.io");
+}
+
+static json_t *values_of(struct arena *a, const json_t *addon)
+{
+	struct err e;
+	const char *text = json_str_at(addon, "configurationValues");
+
+	return text ? json_parse(a, str_of(text), &e) : NULL;
+}
+
+static void endpoints(struct plan *p, const json_t *addon)
+{
+	const json_t *v = values_of(p->a, addon);
+
+	deployment(p, "hyperpod-inference-controller-manager",
+		   json_str_at(v, "executionRoleArn"));
+	if (json_bool_or(v, "keda.enabled", true)) {
+		deployment(p, "keda-operator",
+			   json_str_at(v, "keda.auth.aws.irsa.roleArn"));
+		deployment(p, "keda-operator-metrics-apiserver", NULL);
+		deployment(p, "keda-admission-webhooks", NULL);
+	}
+	if (json_bool_or(v, "alb.enabled", true))
+		deployment(p, "aws-load-balancer-controller",
+			   json_str_at(v, "alb.serviceAccount.roleArn"));
+}
+
+static json_t *objects_of(struct arena *a, const json_t *addon)
+{
+	const char *name = json_str_or(addon, "addonName", "");
+	const struct eks_addon_kind *k = eks_addon_kind(name);
+	const char *kind = streq(k->workload, "daemonset") ? "DaemonSet" : "Deployment";
+	const char *own = streq(name, "vpc-cni") ? "aws-node" : name;
+	struct plan p = {.a = a, .objects = json_new_list(a), .ns = k->ns};
+
+	if (streq(name, "cert-manager")) {
+		certificates(&p);
+	} else if (streq(name, training)) {
+		deployment(&p, "hp-training-operator-controller-manager", NULL);
+		webhook(&p, "hp-training-operator-controller-manager",
+			"sagemaker.amazonaws.com");
+	} else if (streq(name, inference)) {
+		endpoints(&p, addon);
+	} else {
+		account(&p, own, NULL);
+		workload(&p, kind, own, own, 2);
+	}
+	if (streq(name, "aws-mountpoint-s3-csi-driver"))
+		csi_driver(&p, "s3.csi.aws.com");
+	else if (streq(name, "aws-fsx-csi-driver"))
+		csi_driver(&p, "fsx.csi.aws.com");
+	else if (streq(name, "aws-ebs-csi-driver"))
+		csi_driver(&p, "ebs.csi.aws.com");
+	return p.objects;
+}
+
+/* --- into Kubernetes and out of it ---------------------------------------------------
+ */
+
+static const char *plural_of(const json_t *o)
+{
+	static const char *const kinds[][2] = {
+		{"ServiceAccount", "serviceaccounts"},
+		{"Deployment", "deployments"},
+		{"DaemonSet", "daemonsets"},
+		{"Service", "services"},
+		{"CSIDriver", "csidrivers"},
+		{"ValidatingWebhookConfiguration", "validatingwebhookconfigurations"},
+	};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (streq(json_str_at(o, "kind"), kinds[i][0]))
+			return kinds[i][1];
+	return "";
+}
+
+static json_t *stored(struct cloud *c, const char *cluster, const json_t *o)
+{
+	return cloud_kube_get(c, cluster, json_str_at(o, "apiVersion"), plural_of(o),
+			      json_str_at(o, "metadata.namespace"),
+			      json_str_at(o, "metadata.name"));
+}
+
+/* A definition that is there keeps its state. */
+static void define(struct cloud *c, struct arena *a, const char *cluster,
+		   const char *definition)
+{
+	char *z = arena_strdup(a, definition);
+	struct err e;
+	json_t *crd;
+
+	for (char *p = z; *p; p++)
+		if (*p == '\'')
+			*p = '"';
+	crd = json_parse(a, str_of(z), &e);
+	if (!cloud_kube_get(c, cluster, "apiextensions.k8s.io/v1",
+			    "customresourcedefinitions", NULL,
+			    json_str_or(crd, "metadata.name", "")))
+		cloud_kube_put(c, cluster, json_deep_copy(crd));
+}
+
+/* Add-ons are applied: what differs is written over, what others added stays. */
+static void put(struct cloud *c, struct arena *a, const char *cluster, const json_t *o)
+{
+	const json_t *was = stored(c, cluster, o);
+	json_t *next;
+
+	if (!was) {
+		cloud_kube_put(c, cluster, json_deep_copy(o));
+		return;
+	}
+	next = json_own(a, json_deep_copy(was));
+	json_object_update_recursive(next, (json_t *)(uintptr_t)o);
+	if (!json_equal(next, was))
+		cloud_kube_put(c, cluster, json_incref(next));
+}
+
+static void take(struct cloud *c, const char *cluster, const json_t *o)
+{
+	cloud_kube_remove(c, cluster, json_str_at(o, "apiVersion"), plural_of(o),
+			  json_str_at(o, "metadata.namespace"),
+			  json_str_at(o, "metadata.name"));
+}
+
+static bool is_in(const json_t *list, const json_t *o)
+{
+	size_t i;
+	json_t *other;
+
+	json_array_foreach(list, i, other)
+		if (streq(json_str_at(o, "kind"), json_str_at(other, "kind")) &&
+		    streq(json_str_at(o, "metadata.name"),
+			  json_str_at(other, "metadata.name")))
+			return true;
+	return false;
+}
+
+static void make_namespace(struct cloud *c, const char *cluster, const char *name)
+{
+	if (cloud_kube_get(c, cluster, "v1", "namespaces", NULL, name))
+		return;
+	cloud_kube_put(c, cluster,
+		       json_pack("{s:s,s:s,s:{s:s,s:{s:s}},s:{s:[s]},s:{s:s}}",
+				 "apiVersion", "v1", "kind", "Namespace", "metadata",
+				 "name", name, "labels", "kubernetes.io/metadata.name",
+				 name, "spec", "finalizers", "kubernetes", "status",
+				 "phase", "Active"));
+}
+
+void operator_apply(struct cloud *c, struct arena *a, json_t *addon)
+{
+	const char *cluster = json_str_or(addon, "clusterName", "");
+	const char *name = json_str_or(addon, "addonName", "");
+	json_t *now = objects_of(a, addon), *o;
+	const char *const *d = operator_definitions(name);
+	size_t i;
+
+	make_namespace(c, cluster, eks_addon_kind(name)->ns);
+	for (; d && *d; d++)
+		define(c, a, cluster, *d);
+	json_array_foreach(json_object_get(addon, "_objects"), i, o)
+		if (!is_in(now, o))
+			take(c, cluster, o);
+	json_array_foreach(now, i, o)
+		put(c, a, cluster, o);
+	json_object_set(addon, "_objects", now);
+}
+
+void operator_remove(struct cloud *c, struct arena *a, json_t *addon)
+{
+	size_t i;
+	json_t *o;
+
+	(void)a;
+	json_array_foreach(json_object_get(addon, "_objects"), i, o)
+		take(c, json_str_or(addon, "clusterName", ""), o);
+}
+
+/* --- what it needs ------------------------------------------------------------------ */
+
+const char *operator_bad_values(struct arena *a, const char *addon, const char *values)
+{
+	static const char *const needed[] = {"executionRoleArn",
+					     "tlsCertificateS3Bucket"};
+	struct err e;
+	const json_t *v = values ? json_parse(a, str_of(values), &e) : NULL;
+
+	if (values && !json_is_object(v))
+		return "ConfigurationValue is not in valid JSON or YAML format";
+	if (!streq(addon, inference))
+		return NULL;
+	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
+		if (!json_str_at(v, needed[i]))
+			return arena_printf(a,
+					    "Json schema validation failed with error: "
+					    "[$.%s: is missing but it is required]",
+					    needed[i]);
+	return NULL;
+}
+
+static bool fits(struct arena *a, const json_t *condition, const char *key,
+		 const char *want)
+{
+	const char *equal = json_string_value(
+		json_object_get(json_at(condition, "StringEquals"), key));
+	const char *like =
+		json_string_value(json_object_get(json_at(condition, "StringLike"), key));
+
+	(void)a;
+	return (equal && streq(equal, want)) || (like && fnmatch(like, want, 0) == 0);
+}
+
+/* Whether the account of this cluster may become the role by web identity. */
+static bool may_become(struct cloud *c, struct arena *a, const char *cluster,
+		       const char *arn, const char *ns, const char *account_name)
+{
+	const json_t *eks = cloud_get(c, EKS_CLUSTERS, cluster);
+	const char *issuer = json_str_or(eks, "identity.oidc.issuer", "https://");
+	const char *host = issuer + sizeof("https://") - 1;
+	const char *provider = arena_printf(a, "arn:aws:iam::%s:oidc-provider/%s",
+					    cloud_opts(c)->account, host);
+	const json_t *role = iam_find_role(c, arn);
+	struct err e;
+	const json_t *trust =
+		role ? json_parse(a, str_of(json_str_or(role, "_trust", "")), &e) : NULL;
+	size_t i;
+	json_t *s;
+
+	if (!cloud_get(c, "iam.oidc_provider", provider))
+		return false;
+	json_array_foreach(json_at(trust, "Statement"), i, s)
+		if (streq(json_str_at(s, "Principal.Federated"), provider) &&
+		    fits(a, json_at(s, "Condition"), arena_printf(a, "%s:sub", host),
+			 arena_printf(a, "system:serviceaccount:%s:%s", ns,
+				      account_name)))
+			return true;
+	return false;
+}
+
+static bool runs_elsewhere(struct cloud *c, const char *cluster, const char *name)
+{
+	static const char *const places[] = {"kube-system", "keda", "default"};
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		if (cloud_kube_get(c, cluster, "apps/v1", "deployments", places[i], name))
+			return true;
+	return false;
+}
+
+static const char *endpoint_trouble(struct cloud *c, struct arena *a, const json_t *addon,
+				    const char **ret_code)
+{
+	static const char *const drivers[] = {"s3.csi.aws.com", "fsx.csi.aws.com"};
+	const char *cluster = json_str_or(addon, "clusterName", "");
+	const json_t *v = values_of(a, addon);
+
+	*ret_code = "K8sResourceNotFound";
+	for (size_t i = 0; i < 2; i++)
+		if (!cloud_kube_get(c, cluster, "storage.k8s.io/v1", "csidrivers", NULL,
+				    drivers[i]))
+			return arena_printf(a, "CSIDriver \"%s\" not found", drivers[i]);
+	*ret_code = "ConfigurationConflict";
+	if (json_bool_or(v, "keda.enabled", true) &&
+	    runs_elsewhere(c, cluster, "keda-operator"))
+		return "Conflicts found when trying to apply: KEDA is installed already";
+	if (json_bool_or(v, "alb.enabled", true) &&
+	    runs_elsewhere(c, cluster, "aws-load-balancer-controller"))
+		return "Conflicts found when trying to apply: the AWS Load Balancer "
+		       "Controller is installed already";
+	*ret_code = "AccessDenied";
+	if (!may_become(c, a, cluster, json_str_or(v, "executionRoleArn", ""),
+			inference_ns, "hyperpod-inference-controller-manager"))
+		return "failed to enable inference watcher: operation error STS: "
+		       "AssumeRoleWithWebIdentity, https response error StatusCode: 403, "
+		       "api error AccessDenied: Not authorized to perform "
+		       "sts:AssumeRoleWithWebIdentity";
+	return NULL;
+}
+
+const char *operator_trouble(struct cloud *c, struct arena *a, const json_t *addon,
+			     const char **ret_code)
+{
+	const char *name = json_str_or(addon, "addonName", "");
+	const char *cluster = json_str_or(addon, "clusterName", "");
+
+	if (!streq(name, training) && !streq(name, inference))
+		return NULL;
+	*ret_code = "K8sResourceNotFound";
+	if (!cloud_kube_get(c, cluster, "apiextensions.k8s.io/v1",
+			    "customresourcedefinitions", NULL,
+			    "certificates.cert-manager.io"))
+		return "no matches for kind \"Certificate\" in version "
+		       "\"cert-manager.io/v1\"";
+	return streq(name, inference) ? endpoint_trouble(c, a, addon, ret_code) : NULL;
+}

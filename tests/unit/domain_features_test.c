@@ -1,0 +1,439 @@
+/* What users met with the operators: prerequisites, identities, users. */
+#include "core/domain/feature/feature.h"
+#include "tests/unit/domain_scene.h"
+
+#define EKS                                                                              \
+	"'eks':{'name':'demo','endpoint':'https://k','ca_pem':'x','vpc_id':'vpc-1',"     \
+	"'issuer':'https://oidc.eks.us-west-2.amazonaws.com/id/BBBB'},"                  \
+	"'hyperpod_arn':'arn:aws:sagemaker:us-west-2:111122223333:cluster/c1'"
+#define ON   .input = "{'feature':'training_operator','enabled':true}"
+#define OFF  .input = "{'feature':'training_operator','enabled':false}"
+#define OURS "'tags':{'instantstart:cluster':'demo'}"
+
+/* A cluster whose one subnet leads to NAT unless rows say otherwise. */
+#define POD                                                                               \
+	"'sagemaker:DescribeCluster':{'ClusterStatus':'InService','ClusterArn':'arn:c1'," \
+	"'VpcConfig':{'Subnets':['subnet-1'],'SecurityGroupIds':['sg-n']},"               \
+	"'InstanceGroups':[{'InstanceGroupName':'gpu'}]}"
+#define NAT                                                                              \
+	"'ec2:DescribeRouteTables':{'RouteTables':[{'Associations':[{'SubnetId':"        \
+	"'subnet-1'}],'Routes':[{'DestinationCidrBlock':'0.0.0.0/0','NatGatewayId':"     \
+	"'nat-1','State':'active'}]}]}"
+#define SHUT                                                                             \
+	"'ec2:DescribeRouteTables':{'RouteTables':[{'Associations':[{'SubnetId':"        \
+	"'subnet-1'}],'Routes':[{'DestinationCidrBlock':'10.0.0.0/16','GatewayId':"      \
+	"'local','State':'active'}]}]}"
+#define ADDON(name, version, status)                                                     \
+	"'eks:DescribeAddon " name "':{'addon':{'addonName':'" name                      \
+	"','addonVersion':'" version "','status':'" status "'," OURS "}}"
+#define AGENT ADDON("eks-pod-identity-agent", "v1.3.9-eksbuild.3", "ACTIVE")
+#define CERTS ADDON("cert-manager", "v1.18.2-eksbuild.2", "ACTIVE")
+#define CHECK                                                                            \
+	.kind = "set_training_operator", .step = "check_feature", .data = "{" EKS "}"
+
+Test(domain_features, versions_are_compared_by_number)
+{
+	cr_expect_gt(version_compare("v1.10.0-eksbuild.1", "v1.3.0-eksbuild.1"), 0);
+	cr_expect_lt(version_compare("v1.2.0-eksbuild.1", "v1.3.0-eksbuild.1"), 0);
+	cr_expect_lt(version_compare("v1.3.0-eksbuild.1", "v1.3.0-eksbuild.12"), 0);
+	cr_expect_eq(version_compare("v1.3.0-eksbuild.1", "1.3.0-eksbuild.1"), 0);
+	cr_expect_lt(version_compare(NULL, "v0.1"), 0);
+	cr_expect_lt(version_compare("latest", "v0.1"), 0);
+}
+
+Test(domain_features, what_is_needed_is_looked_for_before_anything_is_made)
+{
+	static const struct scene rows[] = {
+		{.id = "all is there",
+		 ON,
+		 CHECK,
+		 .answers = "{" POD "," NAT "," AGENT "," CERTS "}",
+		 .says = {"advance", "needs:", "'state':'ok'", "!blocked"}},
+		{.id = "what is missing is brought along",
+		 ON,
+		 CHECK,
+		 .answers = "{" POD "," NAT "," AGENT "}",
+		 .says = {"advance", "'found':'missing'", "'state':'brought'"}},
+		{.id = "DP-09 not without consent",
+		 .input = "{'feature':'training_operator','enabled':true,"
+			  "'install_prerequisites':false}",
+		 CHECK,
+		 .answers = "{" POD "," NAT "}",
+		 .says = {"fail state-conflict never", "pod_identity, cert_manager",
+			  "/install_prerequisites"}},
+		{.id = "DP-09 installed otherwise: not a second time",
+		 ON,
+		 CHECK,
+		 .answers = "{" POD "," NAT "," AGENT
+			    ",'kubernetes:get deployments cert-manager-webhook':{'kind':"
+			    "'Deployment'}}",
+		 .says = {"advance", "installed otherwise", "'elsewhere'",
+			  "!'state':'brought'"}},
+		{.id = "TC-06 task governance is too old",
+		 ON,
+		 CHECK,
+		 .answers = "{" POD "," NAT "," AGENT "," CERTS
+			    "," ADDON("amazon-sagemaker-hyperpod-taskgovernance",
+				      "v1.2.0-eksbuild.1", "ACTIVE") "}",
+		 .says = {"fail state-conflict never", "Task governance",
+			  "v1.2.0-eksbuild.1", "v1.3.0-eksbuild.1"}},
+		{.id = "TC-06 1.10 is newer than 1.3",
+		 ON,
+		 CHECK,
+		 .answers = "{" POD "," NAT "," AGENT "," CERTS
+			    "," ADDON("amazon-sagemaker-hyperpod-taskgovernance",
+				      "v1.10.0-eksbuild.1", "ACTIVE") "}",
+		 .says = {"advance"}},
+		{.id = "there is no HyperPod cluster",
+		 ON,
+		 CHECK,
+		 .answers = "{" NAT "," AGENT "," CERTS "}",
+		 .says = {"fail state-conflict never", "HyperPod cluster is missing",
+			  "create it first"}},
+		{.id = "off: what is needed does not matter",
+		 OFF,
+		 CHECK,
+		 .answers = "{}",
+		 .says = {"goto refuse_users"}},
+	};
+
+	SCENES_HOLD(rows);
+}
+
+#define ENDPOINT(service, id)                                                            \
+	"{'ServiceName':'com.amazonaws.us-west-2." service "','VpcEndpointId':'" id      \
+	"','Groups':[{'GroupId':'sg-e'}]}"
+#define ENDPOINTS(list) "'ec2:DescribeVpcEndpoints':{'VpcEndpoints':[" list "]}"
+#define LETS_IN(from)                                                                    \
+	"'ec2:DescribeSecurityGroups':{'SecurityGroups':[{'GroupId':'sg-e',"             \
+	"'IpPermissions':[{'IpProtocol':'tcp','FromPort':443,'ToPort':443,"              \
+	"'UserIdGroupPairs':[{'GroupId':'" from "'}]}]}]}"
+#define SHUT_POD POD "," SHUT "," AGENT "," CERTS ","
+
+Test(domain_features, TC_08_an_operator_in_a_private_vpc)
+{
+	static const struct scene rows[] = {
+		{.id = "TC-08 eks-auth is missing",
+		 ON,
+		 CHECK,
+		 .answers = "{" SHUT_POD ENDPOINTS(ENDPOINT("s3", "vpce-1") "," ENDPOINT(
+			 "sagemaker.api", "vpce-2")) "," LETS_IN("sg-n") "}",
+		 .says = {"fail state-conflict never",
+			  "no endpoint com.amazonaws.us-west-2.eks-auth"}},
+		{.id = "TC-08 SageMaker's is missing",
+		 ON,
+		 CHECK,
+		 .answers = "{" SHUT_POD ENDPOINTS(
+			 ENDPOINT("eks-auth", "vpce-3")) "," LETS_IN("sg-n") "}",
+		 .says = {"fail state-conflict never",
+			  "no endpoint com.amazonaws.us-west-2.sagemaker.api"}},
+		{.id = "TC-08 the endpoint does not let the nodes in",
+		 ON,
+		 CHECK,
+		 .answers = "{" SHUT_POD ENDPOINTS(
+			 ENDPOINT("eks-auth", "vpce-3") "," ENDPOINT(
+				 "sagemaker.api", "vpce-2")) "," LETS_IN("sg-other") "}",
+		 .says = {"fail state-conflict never", "vpce-2", "sg-n", "port 443"}},
+		{.id = "TC-08 both are there and open",
+		 ON,
+		 CHECK,
+		 .answers = "{" SHUT_POD ENDPOINTS(
+			 ENDPOINT("eks-auth", "vpce-3") "," ENDPOINT(
+				 "sagemaker.api", "vpce-2")) "," LETS_IN("sg-n") "}",
+		 .says = {"advance"}},
+	};
+
+	SCENES_HOLD(rows);
+}
+
+#define PROBE .kind = "set_training_operator", .step = "cert_manager_webhook"
+#define X509                                                                             \
+	"{'kubernetes:create certificates':{'!':'InternalError','status':500,"           \
+	"'message':'failed calling webhook: x509: certificate signed by unknown "        \
+	"authority'}}"
+
+Test(domain_features, DP_06_a_webhook_that_does_not_answer_yet)
+{
+	static const struct scene rows[] = {
+		{.id = "DP-06 not yet",
+		 ON,
+		 PROBE,
+		 .data = "{" EKS "}",
+		 .answers = X509,
+		 .age_s = 20,
+		 .says = {"retry", "backoff", "x509"}},
+		{.id = "DP-06 not any more",
+		 ON,
+		 PROBE,
+		 .data = "{" EKS "}",
+		 .answers = X509,
+		 .overdue = true,
+		 .says = {"fail dependency-failed human", "does not answer", "x509"}},
+		{.id = "DP-06 it answers",
+		 ON,
+		 PROBE,
+		 .data = "{" EKS "}",
+		 .answers = "{'kubernetes:create certificates':{'kind':'Certificate'}}",
+		 .says = {"advance"}},
+		{.id = "DP-04 nothing answers before there are nodes",
+		 ON,
+		 PROBE,
+		 .data = "{" EKS ",'components':{'cert_manager':{'state':"
+			 "'waiting_for_nodes'}}}",
+		 .answers = "{}",
+		 .says = {"advance"}},
+	};
+
+	SCENES_HOLD(rows);
+}
+
+#define TRAINING(row) .kind = "set_training_operator", .step = row, .data = "{" EKS "}"
+#define ROLE          "arn:aws:iam::111122223333:role/is-demo-training-us-west-2"
+#define ONE(role, tags)                                                                  \
+	"{'eks:ListPodIdentityAssociations':{'associations':[{'associationId':'a-1'}]}," \
+	"'eks:DescribePodIdentityAssociation':{'association':{'associationId':'a-1',"    \
+	"'associationArn':'arn:a-1','roleArn':'" role "','tags':{" tags "}}}}"
+
+Test(domain_features, the_identity_of_the_training_operator)
+{
+	static const struct scene rows[] = {
+		{.id = "DP-01 bound before the add-on, by a call of its own",
+		 ON,
+		 TRAINING("training_operator_identity"),
+		 .answers = "{}",
+		 .says = {"call eks:CreatePodIdentityAssociation",
+			  "hp-training-operator-controller-manager", ROLE}},
+		{.id = "DP-01 the add-on takes no associations",
+		 ON,
+		 TRAINING("training_operator_install"),
+		 .answers = "{}",
+		 .says = {"call eks:CreateAddon", "instantstart:feature",
+			  "!podIdentityAssociations"}},
+		{.id = "DP-01 after a stop between the two: not made again",
+		 ON,
+		 TRAINING("training_operator_identity"),
+		 .answers = ONE(ROLE, "'instantstart:cluster':'demo'"),
+		 .says = {"advance", "!call"}},
+		{.id = "bound by somebody to another role",
+		 ON,
+		 TRAINING("training_operator_identity"),
+		 .answers = ONE("arn:other", ""),
+		 .says = {"fail foreign-object human", "is bound to arn:other"}},
+		{.id = "bound by somebody, and asked to adopt",
+		 .input = "{'feature':'training_operator','adopt':true}",
+		 TRAINING("training_operator_identity"),
+		 .answers = ONE("arn:other", ""),
+		 .says = {"call eks:DeletePodIdentityAssociation", "Unbind"}},
+		{.id = "ours, bent by a hand",
+		 ON,
+		 TRAINING("training_operator_identity"),
+		 .answers = ONE("arn:other", "'instantstart:cluster':'demo'"),
+		 .says = {"call eks:DeletePodIdentityAssociation"}},
+		{.id = "least privilege: one action on one cluster",
+		 ON,
+		 TRAINING("training_operator_role_policy"),
+		 .answers = "{}",
+		 .says = {"call iam:PutRolePolicy", "sagemaker:DescribeClusterNode",
+			  "cluster/c1", "!:*"}},
+		{.id = "IA-07 a pod older than its binding is made anew",
+		 ON,
+		 TRAINING("training_operator_refresh"),
+		 .answers =
+			 "{'eks:ListPodIdentityAssociations':{'associations':[{"
+			 "'associationId':'a-1'}]},'eks:DescribePodIdentityAssociation':{"
+			 "'association':{'associationId':'a-1','createdAt':"
+			 "'2026-01-02T03:00:10Z'}},'kubernetes:list pods':{'items':[{"
+			 "'metadata':{'name':'old','uid':'u1','creationTimestamp':"
+			 "'2026-01-02T03:00:00Z'},'spec':{'serviceAccountName':"
+			 "'hp-training-operator-controller-manager','containers':[]}}]}}",
+		 .says = {"call kubernetes:delete pods", "old"}},
+		{.id = "IA-07 a younger one is left alone",
+		 ON,
+		 TRAINING("training_operator_refresh"),
+		 .answers =
+			 "{'eks:ListPodIdentityAssociations':{'associations':[{"
+			 "'associationId':'a-1'}]},'eks:DescribePodIdentityAssociation':{"
+			 "'association':{'associationId':'a-1','createdAt':"
+			 "'2026-01-02T03:00:10Z'}},'kubernetes:list pods':{'items':[{"
+			 "'metadata':{'name':'new','uid':'u1','creationTimestamp':"
+			 "'2026-01-02T03:00:20Z'},'spec':{'serviceAccountName':"
+			 "'hp-training-operator-controller-manager','containers':[]}}]}}",
+		 .says = {"advance", "!call"}},
+	};
+
+	SCENES_HOLD(rows);
+}
+
+#define OPERATOR "amazon-sagemaker-hyperpod-training-operator"
+#define FOREIGN                                                                          \
+	"{'eks:DescribeAddon':{'addon':{'addonName':'" OPERATOR                          \
+	"','addonArn':'arn:addon','addonVersion':'v1.2.1','status':'ACTIVE','tags':{}}}}"
+
+Test(domain_features, states_of_the_add_on)
+{
+	static const struct scene rows[] = {
+		{.id = "somebody else's",
+		 ON,
+		 TRAINING("training_operator_install"),
+		 .answers = FOREIGN,
+		 .says = {"fail foreign-object human", "was not made by us", "v1.2.1",
+			  "adopt"}},
+		{.id = "somebody else's, and asked to adopt",
+		 .input = "{'feature':'training_operator','adopt':true}",
+		 TRAINING("training_operator_install"),
+		 .answers = FOREIGN,
+		 .says = {"call eks:TagResource", "instantstart:cluster"}},
+		{.id = "somebody else's is not removed",
+		 OFF,
+		 TRAINING("training_operator_remove"),
+		 .answers = FOREIGN,
+		 .says = {"fail foreign-object human", "was not made by us"}},
+		{.id = "being created is not absent",
+		 ON,
+		 TRAINING("training_operator_install"),
+		 .answers = "{" ADDON(OPERATOR, "v1.2.1", "CREATING") "}",
+		 .says = {"advance", "!call"}},
+		{.id = "and is waited for",
+		 ON,
+		 TRAINING("training_operator_wait"),
+		 .answers = "{" ADDON(OPERATOR, "v1.2.1", "CREATING") "}",
+		 .says = {"wait: the add-on", "CREATING"}},
+		{.id = "being deleted is waited for",
+		 ON,
+		 TRAINING("training_operator_install"),
+		 .answers = "{" ADDON(OPERATOR, "v1.2.1", "DELETING") "}",
+		 .says = {"wait: the add-on", "to be gone"}},
+		{.id = "IN-05 the kind is there but not established",
+		 ON,
+		 TRAINING("ready"),
+		 .answers = "{'kubernetes:get customresourcedefinitions':{'spec':{"
+			    "'versions':[{'name':'v1','served':true}]},'status':{"
+			    "'conditions':[]}}}",
+		 .says = {"wait: hyperpodpytorchjobs", "not established"}},
+		{.id = "IN-05 another version is served",
+		 ON,
+		 TRAINING("ready"),
+		 .answers = "{'kubernetes:get customresourcedefinitions':{'spec':{"
+			    "'versions':[{'name':'v2','served':true}]},'status':{"
+			    "'conditions':[{'type':'Established','status':'True'}]}}}",
+		 .says = {"wait: hyperpodpytorchjobs", "not served"}},
+		{.id = "jobs that run hold it",
+		 OFF,
+		 TRAINING("refuse_users"),
+		 .answers = "{'kubernetes:list hyperpodpytorchjobs':{'items':[{'metadata'"
+			    ":{'name':'llama','namespace':'team'}},{'metadata':{'name':"
+			    "'over','namespace':'team'},'status':{'conditions':[{'type':"
+			    "'Completed','status':'True'}]}}]}}",
+		 .says = {"fail blocked human", "1 things",
+			  "HyperPodPyTorchJob team/llama", "!over"}},
+	};
+
+	SCENES_HOLD(rows);
+}
+
+#define INFERENCE(row)                                                                   \
+	.input = "{'feature':'inference_operator'}", .kind = "set_inference_operator",   \
+	.step = row
+#define TRUST(id)                                                                        \
+	"{'Version':'2012-10-17','Statement':[{'Effect':'Allow','Principal':{'Service':" \
+	"'sagemaker.amazonaws.com'},'Action':'sts:AssumeRole'},{'Effect':'Allow',"       \
+	"'Principal':{'Federated':'arn:aws:iam::111122223333:oidc-provider/"             \
+	"oidc.eks.us-west-2.amazonaws.com/id/" id "'},'Action':"                         \
+	"'sts:AssumeRoleWithWebIdentity','Condition':{'StringEquals':{"                  \
+	"'oidc.eks.us-west-2.amazonaws.com/id/" id ":aud':'sts.amazonaws.com',"          \
+	"'oidc.eks.us-west-2.amazonaws.com/id/" id ":sub':'system:serviceaccount:"       \
+	"hyperpod-inference-system:hyperpod-inference-controller-manager'}}}]}"
+
+/* The text of a policy inside JSON. */
+static const char *quoted(struct arena *a, const char *policy)
+{
+	const char *z = "";
+
+	for (; *policy; policy++)
+		z = *policy == '\'' ? arena_printf(a, "%s\\'", z)
+				    : arena_printf(a, "%s%c", z, *policy);
+	return z;
+}
+
+static const char *role_with(struct arena *a, const char *policy)
+{
+	return arena_printf(a,
+			    "{'iam:GetRole':{'Role':{'Arn':'arn:r','Tags':[{'Key':"
+			    "'instantstart:cluster','Value':'demo'}],"
+			    "'AssumeRolePolicyDocument':'%s'}}}",
+			    quoted(a, policy));
+}
+
+Test(domain_features, IA_08_the_trust_of_the_inference_operator)
+{
+	struct arena a;
+
+	arena_init(&a, 0);
+	const struct scene rows[] = {
+		{.id = "exactly this service account, exactly this audience",
+		 INFERENCE("inference_operator_role"),
+		 .data = "{" EKS "}",
+		 .answers = "{}",
+		 .says = {"call iam:CreateRole", "StringEquals",
+			  "system:serviceaccount:hyperpod-inference-system:"
+			  "hyperpod-inference-controller-manager",
+			  "id/BBBB:aud", "sts.amazonaws.com", "!StringLike"}},
+		{.id = "IA-08 it trusts AAAA, the cluster is BBBB",
+		 INFERENCE("inference_operator_role_trust"),
+		 .data = "{" EKS "}",
+		 .answers = role_with(&a, TRUST("AAAA")),
+		 .says = {"call iam:UpdateAssumeRolePolicy", "id/BBBB", "trust_differs",
+			  "id/AAAA"}},
+		{.id = "IA-08 as it should be: no call",
+		 INFERENCE("inference_operator_role_trust"),
+		 .data = "{" EKS "}",
+		 .answers = role_with(&a, TRUST("BBBB")),
+		 .says = {"advance", "!call"}},
+		{.id = "DP-09 what is there is not brought a second time",
+		 INFERENCE("inference_operator_install"),
+		 .data = "{" EKS ",'bundled':{'scale':true,'load':false}}",
+		 .answers = "{}",
+		 .says = {"call eks:CreateAddon", "is-demo-inference-keda-us-west-2",
+			  "!inference-alb", "hyperpod-tls-111122223333"}},
+		{.id = "values of others stay",
+		 INFERENCE("inference_operator_install"),
+		 .data = "{" EKS ",'bundled':{'scale':false,'load':false}}",
+		 .answers = "{'eks:DescribeAddon':{'addon':{'status':'ACTIVE'," OURS
+			    ",'configurationValues':'{\\'logging\\':1}'}}}",
+		 .says = {"call eks:UpdateAddon", "logging", "executionRoleArn"}},
+		{.id = "endpoints hold it",
+		 INFERENCE("refuse_users"),
+		 .data = "{" EKS "}",
+		 .answers = "{'kubernetes:list inferenceendpointconfigs':{'items':[{"
+			    "'metadata':{'name':'llama','namespace':'prod'}}]},"
+			    "'kubernetes:list jumpstartmodels':{'items':[{'metadata':{"
+			    "'name':'phi','namespace':'prod'}}]}}",
+		 .says = {"fail blocked human", "2 things",
+			  "InferenceEndpointConfig prod/llama",
+			  "JumpStartModel prod/phi"}},
+		{.id = "a provider of others is used as it is",
+		 INFERENCE("oidc_provider"),
+		 .data = "{" EKS "}",
+		 .answers = "{'iam:GetOpenIDConnectProvider':{'ClientIDList':["
+			    "'sts.amazonaws.com'],'Tags':[]}}",
+		 .says = {"advance", "!call"}},
+		{.id = "and stays",
+		 INFERENCE("oidc_provider_remove"),
+		 .data = "{" EKS "}",
+		 .answers = "{'iam:GetOpenIDConnectProvider':{'ClientIDList':["
+			    "'sts.amazonaws.com'],'Tags':[]}}",
+		 .says = {"advance", "!call"}},
+		{.id = "volumes keep their driver",
+		 INFERENCE("judge"),
+		 .data = "{" EKS "}",
+		 .answers =
+			 "{'eks:DescribeAddon':{'addon':{'status':'ACTIVE','tags':{"
+			 "'instantstart:cluster':'demo','instantstart:feature':"
+			 "'inference_operator'}}},'kubernetes:list persistentvolumes':{"
+			 "'items':[{'spec':{'csi':{'driver':'s3.csi.aws.com'}}}]}}",
+		 .says = {"kept:", "there are volumes of it", "'s3_csi'", "!'fsx_csi'"}},
+	};
+
+	SCENES_HOLD(rows);
+	arena_free(&a);
+}
