@@ -106,7 +106,9 @@ static void get(struct cloud *c, struct arena *a, const char *what,
 void cloud_control(struct cloud *c, struct arena *a, const struct cloud_request *req,
 		   struct cloud_response *ret)
 {
-	const char *what = req->target + strlen("/_cloud/");
+	const char *at = req->target + strlen("/_cloud/");
+	/* An API server adds its ?timeout= to what it asks. */
+	const char *what = arena_strndup(a, at, strcspn(at, "?"));
 	struct err e = {0};
 
 	if (streq(req->method, "GET")) {
