@@ -311,13 +311,21 @@ static bool says_no_changes(const struct answer *a)
 			      strcasestr(a->message, "nothing to update"));
 }
 
+/* The guide tells of a refusal while deep health checks run, not of its code. */
+static bool says_later(const struct answer *a)
+{
+	return a->errc == ERR_CLOUD_CONFLICT ||
+	       (a->message && strcasestr(a->message, "deep health check") &&
+		strcasestr(a->message, "in progress"));
+}
+
 void update_cluster_absorb(struct step_ctx *c, const struct answer *a)
 {
 	struct err *e;
 
 	if (a->ok) {
 		step_wait(c, 1, "%s to show the update", hyperpod_name(c));
-	} else if (a->errc == ERR_CLOUD_CONFLICT) {
+	} else if (says_later(a)) {
 		/* Refused: it changed nothing and is no attempt of ours. */
 		step_save(c, path(c, "sends"),
 			  json_integer(json_int_or(c->data, path(c, "sends"), 1) - 1));
