@@ -91,6 +91,19 @@ static void serve_ready(struct visit *v)
 					"checks", checks)));
 }
 
+/* What PostgreSQL says is for the log: whoever reads this answer may be anybody. */
+static bool known_caller(struct visit *v, struct err *e)
+{
+	struct app *app = v->app;
+
+	if (auth_caller(app->cfg, app->sessions, app->db, &v->req, &v->who, e))
+		return true;
+	if (e->n_causes && app->log)
+		log_err(app->log, "auth", e);
+	e->n_causes = 0;
+	return false;
+}
+
 static bool from_loopback(const struct http_req *req)
 {
 	const char *from = http_header(req, "REMOTE_ADDR");
@@ -103,8 +116,7 @@ static void serve_metrics(struct visit *v)
 	struct err e = {0};
 	struct buf out;
 
-	if (!from_loopback(&v->req) &&
-	    !auth_caller(v->app->sessions, v->app->db, &v->req, &v->who, &e)) {
+	if (!from_loopback(&v->req) && !known_caller(v, &e)) {
 		refuse(v, &e);
 		return;
 	}
@@ -119,12 +131,7 @@ static void set_session(struct visit *v, const char *session)
 {
 	http_res_header(&v->res, "Cache-Control", "no-store");
 	http_res_header(&v->res, "Referrer-Policy", "no-referrer");
-	http_res_header(&v->res, "Set-Cookie",
-			arena_printf(v->req.arena,
-				     ACCESS_COOKIE "=%s; Path=/; Max-Age=%d; HttpOnly; "
-						   "SameSite=Strict%s",
-				     session, ACCESS_SESSION_S,
-				     http_header(&v->req, "HTTPS") ? "; Secure" : ""));
+	auth_set_session(v->app->cfg, &v->req, &v->res, session);
 }
 
 /* Written whether it went well or not; false: it did not, and e says why. */
@@ -283,7 +290,7 @@ static void serve(struct visit *v)
 		return;
 	}
 	v->face = at(&v->req, 1, "mcp", NULL, NULL) ? METRICS_MCP : METRICS_REST;
-	if (!auth_caller(app->sessions, app->db, &v->req, &v->who, &e)) {
+	if (!known_caller(v, &e)) {
 		refuse(v, &e);
 		return;
 	}

@@ -79,14 +79,44 @@ static bool refuse_credentials(struct err *e, const char *what)
 			  "--new-login-link on the host gives an administrator access.");
 }
 
-bool auth_caller(struct sessions *sessions, struct db *db, const struct http_req *req,
-		 struct caller *ret, struct err *e)
+/* Something before nginx may end TLS: then it is the configured address. */
+static bool by_https(const struct config *cfg, const struct http_req *req)
+{
+	const char *host = http_header(req, "HTTP_HOST");
+	struct str rest = str_of(cfg->public_url);
+	const bool https = str_has_prefix(rest, STR("https://"));
+
+	if (http_header(req, "HTTPS") || !https || !host)
+		return http_header(req, "HTTPS") != NULL;
+	rest = (struct str){rest.p + 8, rest.n - 8};
+	return same_name(str_cut(&rest, '/'), str_of(host));
+}
+
+void auth_set_session(const struct config *cfg, const struct http_req *req,
+		      struct http_res *res, const char *session)
+{
+	const bool https = by_https(cfg, req);
+
+	http_res_header(res, "Set-Cookie",
+			arena_printf(req->arena,
+				     "%s=%s; Path=/; Max-Age=%d; HttpOnly; "
+				     "SameSite=Strict%s",
+				     https ? ACCESS_HOST_COOKIE : ACCESS_COOKIE,
+				     session ? session : "",
+				     session ? ACCESS_SESSION_S : 0,
+				     https ? "; Secure" : ""));
+}
+
+bool auth_caller(const struct config *cfg, struct sessions *sessions, struct db *db,
+		 const struct http_req *req, struct caller *ret, struct err *e)
 {
 	const char *sent = http_header(req, "HTTP_AUTHORIZATION");
-	const char *cookie = http_cookie(req, ACCESS_COOKIE);
+	const char *cookie =
+		http_cookie(req, by_https(cfg, req) ? ACCESS_HOST_COOKIE : ACCESS_COOKIE);
 	bool ok;
 
-	*ret = (struct caller){.by_cookie = !sent && cookie};
+	*ret = (struct caller){.by_cookie = !sent && cookie,
+			       .session = sent ? NULL : cookie};
 	if (sent && strncasecmp(sent, "Bearer ", 7) != 0)
 		return refuse_credentials(e, "Only bearer tokens are understood");
 	if (!sent && !cookie)

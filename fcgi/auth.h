@@ -15,15 +15,25 @@
 
 struct caller {
 	struct principal who;
-	bool by_cookie; /* the console */
+	bool by_cookie;      /* the console */
+	const char *session; /* the cookie's value then */
 };
 
 /* FORBIDDEN for a foreign Host or Origin. */
 bool auth_check_host(const struct config *cfg, const struct http_req *req, struct err *e)
 	__attribute__((warn_unused_result));
 /* UNAUTHENTICATED. */
-bool auth_caller(struct sessions *sessions, struct db *db, const struct http_req *req,
-		 struct caller *ret, struct err *e) __attribute__((warn_unused_result));
+bool auth_caller(const struct config *cfg, struct sessions *sessions, struct db *db,
+		 const struct http_req *req, struct caller *ret, struct err *e)
+	__attribute__((warn_unused_result));
+/*
+ * The console's cookie; NULL takes it away. Over https, seen by nginx or as the
+ * configured address, it is a __Host- cookie, which only this very host can set;
+ * another is not read there.
+ * https://datatracker.ietf.org/doc/html/draft-ietf-httpbis-rfc6265bis (4.1.3.2)
+ */
+void auth_set_session(const struct config *cfg, const struct http_req *req,
+		      struct http_res *res, const char *session);
 /*
  * A cookie travels with requests that other pages cause. So a change that is
  * authorised by one must name our own address as its Origin.

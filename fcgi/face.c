@@ -63,7 +63,7 @@ static struct call call_of(const struct face_call *f, const json_t *all)
 		.opt.traceparent = traceparent(f->req),
 		.raw = all,
 		.request_id = f->req->request_id,
-		.session = f->who->by_cookie ? http_cookie(f->req, ACCESS_COOKIE) : NULL,
+		.session = f->who->session,
 	};
 }
 

@@ -148,6 +148,48 @@ bool http_has_type(const struct http_req *req, const char *type)
 	return media.n == strlen(type) && strncasecmp(media.p, type, media.n) == 0;
 }
 
+/* "q=0", "q=0.000": not at all. https://www.rfc-editor.org/rfc/rfc9110#section-12.4.2 */
+static bool is_ruled_out(struct str parameters)
+{
+	while (parameters.p && parameters.n > 0) {
+		struct str value = str_trim(str_cut(&parameters, ';'));
+		const struct str key = str_trim(str_cut(&value, '='));
+
+		if (str_is(key, "q") || str_is(key, "Q"))
+			return value.n > 0 && strspn(value.p, "0.") >= value.n;
+	}
+	return false;
+}
+
+bool http_accepts(const struct http_req *req, const char *type)
+{
+	struct str rest = str_of(http_header(req, "HTTP_ACCEPT"));
+	const size_t group = strcspn(type, "/") + 1;
+	size_t best = 0; /* the longest range that fits decides */
+	bool taken = false;
+
+	if (rest.n == 0)
+		return true;
+	while (rest.p) {
+		struct str one = str_cut(&rest, ',');
+		const struct str range = str_trim(str_cut(&one, ';'));
+		size_t fits = 0;
+
+		if (range.n == strlen(type) && strncasecmp(range.p, type, range.n) == 0)
+			fits = 3;
+		else if (range.n == group + 1 && range.p[group] == '*' &&
+			 strncasecmp(range.p, type, group) == 0)
+			fits = 2;
+		else if (str_is(range, "*/*"))
+			fits = 1;
+		if (fits > best) {
+			best = fits;
+			taken = !is_ruled_out(one);
+		}
+	}
+	return taken;
+}
+
 const char *http_cookie(const struct http_req *req, const char *name)
 {
 	struct str rest = str_of(http_header(req, "HTTP_COOKIE"));

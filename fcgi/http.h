@@ -57,6 +57,9 @@ const char *http_query(const struct http_req *req, const char *name);
 /* The media type without parameters is `type`. */
 bool http_has_type(const struct http_req *req, const char *type);
 /* A cookie's value, or NULL. */
+/* Whether the caller takes that media type, "application/json"; one that does not
+ * say takes all. */
+bool http_accepts(const struct http_req *req, const char *type);
 const char *http_cookie(const struct http_req *req, const char *name);
 
 void http_res_init(struct http_res *res, struct arena *a);

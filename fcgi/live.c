@@ -104,7 +104,7 @@ static void add_caller(json_t *g, const struct http_req *req, const struct calle
 {
 	const char *sent = http_header(req, "HTTP_AUTHORIZATION");
 	const char *secret = who->by_cookie
-				     ? http_cookie(req, ACCESS_COOKIE)
+				     ? who->session
 				     : str_dup(req->arena, str_trim(str_of(sent + 7)));
 
 	json_put_str(g, "user", who->who.id);
@@ -117,7 +117,7 @@ void live_authorise(struct app *app, const struct http_req *req, struct caller *
 {
 	struct err e = {0};
 	json_t *g = NULL;
-	const bool known = auth_caller(app->sessions, app->db, req, who, &e);
+	const bool known = auth_caller(app->cfg, app->sessions, app->db, req, who, &e);
 
 	if (known && !check_origin(who, req, &e)) {
 		problem_answer(&e, req, STR(""), res);

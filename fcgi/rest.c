@@ -171,8 +171,8 @@ static bool is_fresh(const struct http_req *req, const char *etag)
 	return false;
 }
 
-static void answer(const struct http_req *req, const struct reply *r,
-		   struct http_res *res)
+static void answer(const struct config *cfg, const struct http_req *req,
+		   const struct reply *r, struct http_res *res)
 {
 	struct arena *a = req->arena;
 
@@ -193,8 +193,20 @@ static void answer(const struct http_req *req, const struct reply *r,
 	if (r->retry_after_s > 0)
 		http_res_header(res, "Retry-After",
 				arena_printf(a, "%d", r->retry_after_s));
-	if (r->cookie)
-		http_res_header(res, "Set-Cookie", r->cookie);
+	if (r->ends_session)
+		auth_set_session(cfg, req, res, NULL);
+}
+
+/* Said before anything is done: a change whose answer nobody takes is not begun. */
+static bool check_accept(const struct http_req *req, const struct capability *cap,
+			 struct err *e)
+{
+	const char *type = cap->flags & CAP_TEXT ? "text/plain" : "application/json";
+
+	if (http_accepts(req, type) || http_accepts(req, "application/problem+json"))
+		return true;
+	err_set(e, ERR_NOT_ACCEPTABLE, "%s answers %s", cap->name, type);
+	return err_field(e, "", http_header(req, "HTTP_ACCEPT"), type);
 }
 
 void rest_serve(struct app *app, const struct http_req *req, const struct caller *who,
@@ -212,7 +224,8 @@ void rest_serve(struct app *app, const struct http_req *req, const struct caller
 		return;
 	}
 	g.cap = f.cap = r.cap;
-	if (!auth_check_csrf(who, req, &e) || !gather_input(&g, &r, &e)) {
+	if (!auth_check_csrf(who, req, &e) || !check_accept(req, r.cap, &e) ||
+	    !gather_input(&g, &r, &e)) {
 		face_audit(&f, g.in, &e);
 		problem_answer(&e, req, reply.json, res);
 		return;
@@ -220,7 +233,7 @@ void rest_serve(struct app *app, const struct http_req *req, const struct caller
 	switch (face_invoke(&f, g.in, tag_of(req, "HTTP_IF_MATCH"),
 			    tag_of(req, "HTTP_IF_NONE_MATCH"), &reply, res, &e)) {
 	case FACE_ANSWERED:
-		answer(req, &reply, res);
+		answer(app->cfg, req, &reply, res);
 		break;
 	case FACE_REFUSED:
 		problem_answer(&e, req, reply.json, res);

@@ -109,7 +109,7 @@ struct reply {
 	const char *stream;
 	bool planned;       /* the answer is a plan: nothing was changed */
 	bool too_large;     /* json is not whole; a read then fails */
-	const char *cookie; /* Set-Cookie, or NULL */
+	bool ends_session; /* the console's cookie goes */
 };
 
 struct capability {

@@ -53,6 +53,8 @@ test('every bad request gets its exact status and problem', async () => {
 		['POST', '/api/v1/tokens', {...admin, raw: '['.repeat(5000), headers: json}, 400, 'malformed-request'],
 		['POST', '/api/v1/tokens', {...admin, raw: '[]', headers: json}, 400, 'invalid-input'],
 		['POST', '/api/v1/tokens', {...admin, raw: '"x"', headers: json}, 400, 'invalid-input'],
+		['POST', '/api/v1/tokens', {...admin, body: {name: 'a', role: 'viewer'}, headers: {accept: 'application/xml'}}, 406, 'not-acceptable', {expected: 'application/json'}],
+		['GET', '/api/v1/me', {...admin, headers: {accept: 'text/event-stream, application/json;q=0'}}, 406, 'not-acceptable'],
 		['POST', '/api/v1/tokens', {...admin, raw: '{}', headers: {'content-type': 'text/plain'}}, 415, 'unsupported-media-type'],
 		['POST', '/api/v1/tokens', {...admin, raw: 'a=b', headers: {'content-type': 'application/x-www-form-urlencoded'}}, 415, 'unsupported-media-type'],
 		['POST', '/api/v1/tokens', {...admin, raw: long, headers: json}, 413, 'too-large'],

@@ -274,7 +274,11 @@ test('without the journal: 503 that says what to do, and back by itself', async 
 
 	assert.equal(`${away.status} ${away.json.code} ${away.json.retry}`, '503 unavailable same-key');
 	assert.equal((await call(s, 'GET', '/healthz')).status, 200);
-	assert.equal((await fetch(`${s.url}/readyz`)).status, 503);
+	const ready = await fetch(`${s.url}/readyz`);
+
+	assert.equal(ready.status, 503);
+	/* Neither tells a stranger what PostgreSQL has said: roles, sockets, databases. */
+	assert(!/FATAL|nologin|instantstart_faces|socket|postgresql/i.test(`${away.text}${await ready.text()}`), away.text);
 	psql(s, 'alter role instantstart_faces login');
 	await waitFor('back', async () => (await me()).status === 200);
 	const id = operation(s);

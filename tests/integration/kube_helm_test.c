@@ -184,7 +184,8 @@ static void make_cluster(struct site *s)
 	    json_pack("{s:s,s:s}", "RoleName", "eks", "PolicyArn",
 		      "arn:aws:iam::aws:policy/AmazonEKSClusterPolicy"));
 	aws(s, AWS_EKS_CreateCluster,
-	    json_pack("{s:s,s:s,s:{s:[s,s]},s:{s:s}}", "name", "demo", "roleArn", role,
+	    json_pack("{s:s,s:s,s:s,s:{s:[s,s]},s:{s:s}}", "name", "demo", "roleArn",
+		      role, "clientRequestToken", "kube-helm-test-demo",
 		      "resourcesVpcConfig", "subnetIds", a, b, "accessConfig",
 		      "authenticationMode", "API"));
 	for (int64_t left = WAIT_MS; left > 0; left -= 20) {

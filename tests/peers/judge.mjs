@@ -93,10 +93,15 @@ function judgeAnswer(r, one)
 
 const bump = (map, key) => map.set(key, (map.get(key) ?? 0) + 1);
 
-function judge(one)
+function judge(one, bare)
 {
 	const {r, faults} = judgeRequest(one);
-	const refused = one.answer.status >= 300;
+
+	/* Unit tests of the cloud itself ask it wrongly on purpose, and name no agent. */
+	if (r && bare)
+		r.ours = false;
+	/* No status: the answer was withheld. */
+	const refused = !(one.answer.status >= 200 && one.answer.status < 300);
 	const who = r?.ours ? 'ours' : 'theirs';
 
 	/* What a test asks wrongly on purpose, and is refused for, is not judged. */
@@ -149,7 +154,7 @@ for (const file of files)
 		if (!sample && one.request.headers.some(([, v]) => v === 'SageMaker.DescribeCluster') &&
 			one.answer.status === 200)
 			sample = one;
-		judge(one);
+		judge(one, /exchanges-unit/.test(file));
 	}
 selfTest(sample);
 for (const [what, map] of [['request', seen.requests], ['answers of', seen.answers]])

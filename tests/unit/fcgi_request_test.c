@@ -398,6 +398,92 @@ Test(fcgi_request, text_twins_stay_short)
 	arena_free(&a);
 }
 
+Test(fcgi_request, media_types_that_a_caller_takes)
+{
+	static const struct {
+		const char *accept;
+		bool json, text;
+	} rows[] = {
+		{NULL, true, true},
+		{"", true, true},
+		{"*/*", true, true},
+		{"application/json", true, false},
+		{"Application/JSON; charset=utf-8", true, false},
+		{"application/*;q=0.1", true, false},
+		{"text/html, application/xhtml+xml, */*;q=0.8", true, true},
+		{"text/event-stream", false, false},
+		{"text/*", false, true},
+		{"text/plain;q=0, */*", true, false},
+		{"*/*;q=0.0, application/json", true, false},
+		{"application/json ; q=0 , text/plain", false, true},
+		{"application/jsonx, application/", false, false},
+		{",,", false, false},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct http_req req;
+		struct err e = {0};
+		struct arena a;
+		struct fake f;
+
+		arena_init(&a, 0);
+		fake_init(&f, "GET", "/x");
+		if (rows[i].accept)
+			fake_set(&f, "HTTP_ACCEPT", rows[i].accept);
+		cr_assert(http_read(&f.conn, &a, &req, &e));
+		cr_expect_eq(http_accepts(&req, "application/json"), rows[i].json, "%s",
+			     rows[i].accept);
+		cr_expect_eq(http_accepts(&req, "text/plain"), rows[i].text, "%s",
+			     rows[i].accept);
+		arena_free(&a);
+	}
+}
+
+/* The console's cookie: by https one that only this host can set, and no other. */
+Test(fcgi_request, cookies_over_https)
+{
+	static const struct {
+		const char *public_url, *host, *https;
+		bool secure;
+	} rows[] = {
+		{"http://localhost:3099", "localhost:3099", NULL, false},
+		{"https://is.example", "is.example", NULL, true},
+		{"https://is.example/", "IS.example", NULL, true},
+		{"https://is.example:8443", "is.example:8443", NULL, true},
+		{"https://is.example", "localhost:9", NULL, false},
+		{"http://localhost:3099", "localhost:3099", "on", true},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct config cfg = {.public_url = rows[i].public_url};
+		struct http_req req;
+		struct http_res res;
+		struct err e = {0};
+		struct arena a;
+		struct fake f;
+
+		arena_init(&a, 0);
+		fake_init(&f, "GET", "/x");
+		fake_set(&f, "HTTP_HOST", rows[i].host);
+		if (rows[i].https)
+			fake_set(&f, "HTTPS", rows[i].https);
+		cr_assert(http_read(&f.conn, &a, &req, &e));
+		http_res_init(&res, &a);
+		auth_set_session(&cfg, &req, &res, "iss_x");
+		cr_expect_eq(strstr(buf_cstr(&res.headers),
+				    "Set-Cookie: __Host-instantstart_session=iss_x; "
+				    "Path=/;") != NULL,
+			     rows[i].secure, "row %zu", i);
+		cr_expect_eq(strstr(buf_cstr(&res.headers), "; Secure") != NULL,
+			     rows[i].secure, "row %zu", i);
+		http_res_init(&res, &a);
+		auth_set_session(&cfg, &req, &res, NULL);
+		cr_expect(
+			strstr(buf_cstr(&res.headers), "_session=; Path=/; Max-Age=0;"));
+		arena_free(&a);
+	}
+}
+
 /* As PostgreSQL writes it, with blanks, and as we do, without. */
 Test(fcgi_request, members_that_are_null_are_left_out)
 {

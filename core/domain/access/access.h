@@ -16,7 +16,8 @@
 #include "core/db/db.h"
 #include "core/domain/capability.h"
 
-#define ACCESS_COOKIE "instantstart_session"
+#define ACCESS_COOKIE      "instantstart_session"
+#define ACCESS_HOST_COOKIE "__Host-instantstart_session"
 enum {
 	ACCESS_SESSION_S = 12 * 3600,
 	ACCESS_LOGIN_S = 3600,

@@ -63,7 +63,7 @@ static bool run_sign_out(struct call *c, const void *in, struct reply *ret, stru
 	if (c->session && !DB(c->db, c->arena, &Q_session_end, &rows, e,
 			      access_hash(c->session, c->arena)))
 		return false;
-	ret->cookie = ACCESS_COOKIE "=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict";
+	ret->ends_session = true;
 	reply_text(ret, STR("{\"signed_out\":true}"));
 	return true;
 }
@@ -95,7 +95,7 @@ static bool run_sign_out_everywhere(struct call *c, const void *in, struct reply
 	(void)in;
 	if (!DB(c->db, c->arena, &Q_session_end_all, &rows, e, c->who->id))
 		return false;
-	ret->cookie = ACCESS_COOKIE "=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict";
+	ret->ends_session = true;
 	reply_tree(c, ret,
 		   json_packf(c->arena, "{s:I}", "signed_out",
 			      (json_int_t)db_int(&rows, 0, "n")));

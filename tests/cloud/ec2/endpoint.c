@@ -45,6 +45,7 @@ const struct ec2_kind kind_endpoint = {
 	.prefix = "vpce-",
 	.resource_type = "vpc-endpoint",
 	.missing = "InvalidVpcEndpointId.NotFound",
+	.malformed = "InvalidVpcEndpointId.Malformed",
 	.missing_text = "The Vpc Endpoint Id '%s' does not exist",
 	.ids_in = "VpcEndpointIds",
 	.filters_in = "Filters",

@@ -18,6 +18,7 @@ const struct ec2_kind kind_igw = {
 	.prefix = "igw-",
 	.resource_type = "internet-gateway",
 	.missing = "InvalidInternetGatewayID.NotFound",
+	.malformed = "InvalidInternetGatewayId.Malformed",
 	.missing_text = "The internetGateway ID '%s' does not exist",
 	.ids_in = "InternetGatewayIds",
 	.filters_in = "Filters",

@@ -47,6 +47,7 @@ const struct ec2_kind kind_group = {
 	.prefix = "sg-",
 	.resource_type = "security-group",
 	.missing = "InvalidGroup.NotFound",
+	.malformed = "InvalidGroupId.Malformed",
 	.missing_text = "The security group '%s' does not exist",
 	.ids_in = "GroupIds",
 	.filters_in = "Filters",

@@ -41,6 +41,7 @@ const struct ec2_kind kind_interface = {
 	.prefix = "eni-",
 	.resource_type = "network-interface",
 	.missing = "InvalidNetworkInterfaceID.NotFound",
+	.malformed = "InvalidNetworkInterfaceId.Malformed",
 	.missing_text = "The networkInterface ID '%s' does not exist",
 	.ids_in = "NetworkInterfaceIds",
 	.filters_in = "Filters",

@@ -50,17 +50,16 @@ static void missing_fault(struct cloud_call *call, const struct ec2_kind *k,
 json_t *ec2_require(struct cloud_call *call, const struct ec2_kind *k, const char *id)
 {
 	json_t *object = cloud_get(call->cloud, k->table, id);
-	const char *dot = strrchr(k->missing, '.');
 
 	if (object)
 		return object;
 	if (!id) {
 		cloud_fault(call, "MissingParameter",
 			    "The request must contain the parameter %s", k->id_member);
-	} else if (dot && !well_formed(k, id)) {
-		cloud_fault(call,
-			    arena_printf(call->arena, "%.*s.Malformed",
-					 (int)(dot - k->missing), k->missing),
+	} else if (k->malformed && !well_formed(k, id)) {
+		/* Spelled by hand: InvalidGroup.NotFound, but InvalidGroupId.Malformed.
+		 * docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html */
+		cloud_fault(call, k->malformed,
 			    "Invalid id: \"%s\" (expecting \"%s...\")", id, k->prefix);
 	} else {
 		missing_fault(call, k, id);

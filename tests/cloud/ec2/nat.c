@@ -20,6 +20,7 @@ const struct ec2_kind kind_nat = {
 	.prefix = "nat-",
 	.resource_type = "natgateway",
 	.missing = "NatGatewayNotFound",
+	.malformed = "NatGatewayMalformed",
 	.missing_text = "NatGateway %s was not found",
 	.ids_in = "NatGatewayIds",
 	.filters_in = "Filter",

@@ -16,6 +16,7 @@ struct ec2_kind {
 	const char *table, *id_member, *prefix;
 	const char *resource_type;             /* of tags */
 	const char *missing;                   /* error code */
+	const char *malformed;                 /* the same of an id that is none */
 	const char *missing_text;              /* printf format with the id */
 	const char *ids_in, *filters_in, *out; /* members of Describe… */
 	const struct kind_filter *filters;     /* ended by a row without a name */
@@ -30,7 +31,7 @@ extern const struct ec2_kind *const ec2_kinds[]; /* ended by NULL */
 json_t *ec2_public(struct arena *a, const json_t *object);
 json_t *ec2_show(struct cloud *c, struct arena *a, const struct ec2_kind *k,
 		 const json_t *object);
-/* Sets ….Malformed or ….NotFound and returns NULL when there is none. */
+/* Sets the fault of what is missing or malformed and returns NULL when there is none. */
 json_t *ec2_require(struct cloud_call *call, const struct ec2_kind *k, const char *id);
 bool ec2_describe(struct cloud_call *call, const struct ec2_kind *k, json_t **ret_out);
 bool ec2_filters_take(struct cloud_call *call, const json_t *filters,

@@ -105,6 +105,7 @@ const struct ec2_kind kind_route_table = {
 	.prefix = "rtb-",
 	.resource_type = "route-table",
 	.missing = "InvalidRouteTableID.NotFound",
+	.malformed = "InvalidRouteTableId.Malformed",
 	.missing_text = "The routeTable ID '%s' does not exist",
 	.ids_in = "RouteTableIds",
 	.filters_in = "Filters",

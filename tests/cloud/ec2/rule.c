@@ -14,6 +14,7 @@ const struct ec2_kind kind_rule = {
 	.prefix = "sgr-",
 	.resource_type = "security-group-rule",
 	.missing = "InvalidSecurityGroupRuleId.NotFound",
+	.malformed = "InvalidSecurityGroupRuleId.Malformed",
 	.missing_text = "The security group rule ID '%s' does not exist",
 	.ids_in = "SecurityGroupRuleIds",
 	.filters_in = "Filters",

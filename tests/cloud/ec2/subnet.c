@@ -40,6 +40,7 @@ const struct ec2_kind kind_subnet = {
 	.prefix = "subnet-",
 	.resource_type = "subnet",
 	.missing = "InvalidSubnetID.NotFound",
+	.malformed = "InvalidSubnetID.Malformed",
 	.missing_text = "The subnet ID '%s' does not exist",
 	.ids_in = "SubnetIds",
 	.filters_in = "Filters",

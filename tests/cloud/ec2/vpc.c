@@ -29,6 +29,7 @@ const struct ec2_kind kind_vpc = {
 	.prefix = "vpc-",
 	.resource_type = "vpc",
 	.missing = "InvalidVpcID.NotFound",
+	.malformed = "InvalidVpcID.Malformed",
 	.missing_text = "The vpc ID '%s' does not exist",
 	.ids_in = "VpcIds",
 	.filters_in = "Filters",

@@ -4,7 +4,13 @@ import fs from 'node:fs';
 import {fileURLToPath} from 'node:url';
 
 const top = fileURLToPath(new URL('../../..', import.meta.url));
-const E2E = ['worlds', 'accept'];
+/* Those whose programs talk to the cloud; the others of the tier have none. */
+const E2E = ['worlds', 'accept', 'trouble', 'leaks', 'live-cloud'];
+/* Of the tiers in C, what is built: the rest of them makes no exchange. */
+const PROGRAMS = [
+	['integration', 'integration/kube_helm_test'],
+	['unit', 'unit/cloud_front_test'],
+];
 
 /* That a run fails is told by its own tier; here its exchanges count. */
 function run(out, name, command, args, env = {})
@@ -25,7 +31,7 @@ function run(out, name, command, args, env = {})
 /** The end to end tests of the whole pipeline. */
 export const pipeline = out => run(out, 'pipeline', 'tests/e2e/run', [out, 'tests/e2e/pipeline.test.mjs']);
 
-/** Files of: official clients, end to end tests, seeded faults (when they are built). */
+/** Files of every tier that talks to the simulated cloud; what is not built is said. */
 export async function record(out)
 {
 	fs.mkdirSync(`${out}/log/peers`, {recursive: true});
@@ -34,6 +40,15 @@ export async function record(out)
 
 	for (const name of E2E)
 		files.push(run(out, name, 'tests/e2e/run', [out, `tests/e2e/${name}.test.mjs`]));
+	for (const [tier, program] of PROGRAMS) {
+		const built = `${out}/tests/${program}`;
+		const [command, ...args] = tier === 'unit' ? ['tests/lib/run-criterion', tier] : [`tests/${tier}/run`];
+
+		if (fs.existsSync(built))
+			files.push(run(out, tier, command, [...args, out, built]));
+		else
+			console.log(`skipped: ${program} is not built (make test-${tier})`);
+	}
 	if (fs.existsSync(faults))
 		files.push(run(out, 'faults', 'tests/faults/run', [out, faults],
 			{SAMPLE: '1', SAMPLE_SIZE: '3', SEED: '7'}));
