@@ -144,3 +144,159 @@ Test(domain_karpenter, the_switch)
 	SCENES_HOLD(prerequisites);
 	SCENES_HOLD(switching);
 }
+
+/* --- node classes and node pools ---------------------------------------------------- */
+
+#define GROUP(name, count, more)                                                         \
+	"{'InstanceGroupName':'" name "','InstanceType':'ml.g5.12xlarge','Status':"      \
+	"'InService','CurrentCount':" count ",'TargetCount':" count more "}"
+#define GROUPS                                                                                                                                                                                                              \
+	",'VpcConfig':{'Subnets':['subnet-1']},'InstanceGroups':[" GROUP("a", "3", "") "," GROUP("b", "0", ",'TrainingPlanArn':'arn:plan'") "," GROUP("c", "0", ",'OnStartDeepHealthChecks':['InstanceStress']") "," GROUP( \
+		"d", "0",                                                                                                                                                                                                   \
+		",'CapacityRequirements':{'Spot':{}}") "," GROUP("e", "0",                                                                                                                                                  \
+								 "") "," GROUP("f", "0",                                                                                                                                    \
+									       ",'OverrideVpcConfig':{'Subnets':['subnet-1','subnet-2']}") "]"
+#define RUNNING CLUSTER(STATE("Enable", "InService") GROUPS)
+#define SUBNETS                                                                          \
+	"'ec2:DescribeSubnets':{'Subnets':[{'SubnetId':'subnet-1','AvailabilityZone':"   \
+	"'us-west-2a'},{'SubnetId':'subnet-2','AvailabilityZone':'us-west-2b'}]}"
+#define ON_A                                                                             \
+	"'kubernetes:list nodes':{'items':[{'metadata':{'name':'n','labels':{'sagemaker" \
+	".amazonaws.com/instance-group-name':'a'}}}]},'kubernetes:list pods':{'items':[" \
+	"{'metadata':{'name':'job-0','namespace':'team'},'spec':{'nodeName':'n'}}]}"
+#define WORLD RUNNING "," SUBNETS "," ON_A
+#define CLASS_ROW(id_, input_, answers_)                                                 \
+	.id = (id_), .kind = "create_node_class", .step = "check_groups",                \
+	.input = (input_), .data = "{" EKS "}", .answers = "{" answers_ "}"
+
+static const struct scene classes[] = {
+	{CLASS_ROW("AS-01 five groups, four findings, one accepted",
+		   "{'name':'gpu','instance_groups':['a','b','c','d','e']}", WORLD),
+	 .says = {"fail invalid-input never",
+		  "a has 3 nodes that run 1 pods, and would be scaled to zero",
+		  "b takes its capacity from a training plan",
+		  "c has deep health checks on start", "d is a spot group",
+		  "!/instance_groups/4"}},
+	{CLASS_ROW("AS-01 subnets of several zones",
+		   "{'name':'gpu','instance_groups':['f']}", WORLD),
+	 .says = {"f has subnets in several zones: us-west-2a, us-west-2b"}},
+	{CLASS_ROW("a group that is not there", "{'name':'gpu','instance_groups':['x']}",
+		   WORLD),
+	 .says = {"x is no instance group of the cluster", "a, b, c, d, e, f"}},
+	{CLASS_ROW("AS-01 the cluster is not Continuous",
+		   "{'name':'gpu','instance_groups':['e']}", CLUSTER(GROUPS) "," SUBNETS),
+	 .says = {"fail invalid-input", "NodeProvisioningMode is not set"}},
+	{CLASS_ROW("autoscaling is off", "{'name':'gpu','instance_groups':['e']}",
+		   CLUSTER(CONTINUOUS GROUPS) "," SUBNETS),
+	 .says = {"fail invalid-input", "autoscaling is not in service"}},
+	{CLASS_ROW("a good group", "{'name':'gpu','instance_groups':['e']}", WORLD),
+	 .says = {"advance"}},
+	{CLASS_ROW("spot when it is asked for",
+		   "{'name':'gpu','instance_groups':['d'],'allow_spot':true}", WORLD),
+	 .says = {"advance"}},
+	{CLASS_ROW("AS-01 running pods need a word of their own",
+		   "{'name':'gpu','instance_groups':['a'],'scale_to_zero':true}", WORLD),
+	 .says = {"fail loss-not-confirmed human", "team/job-0"}},
+	{CLASS_ROW("confirmed",
+		   "{'name':'gpu','instance_groups':['a'],'scale_to_zero':true,"
+		   "'confirmed':[{'instance_group':'a','pods':['team/job-0']}]}",
+		   WORLD),
+	 .says = {"advance"}},
+	{CLASS_ROW("its own nodes are no loss when a group is added",
+		   "{'name':'gpu','instance_groups':['a','e']}",
+		   WORLD
+		   ",'kubernetes:list hyperpodnodeclasses':{'items':[{'metadata':{'name'"
+		   ":'gpu'},'spec':{'instanceGroups':['a']}}]}"),
+	 .says = {"advance"}},
+	{CLASS_ROW("a group of another class is told",
+		   "{'name':'new','instance_groups':['e']}",
+		   WORLD
+		   ",'kubernetes:list hyperpodnodeclasses':{'items':[{'metadata':{'name'"
+		   ":'gpu'},'spec':{'instanceGroups':['e']}}]}"),
+	 .says = {"advance", "the node class gpu lists the instance group e as well"}},
+	{.id = "it is applied with our label",
+	 .kind = "create_node_class",
+	 .step = "apply",
+	 .input = "{'name':'gpu','instance_groups':['e']}",
+	 .data = "{" EKS "}",
+	 .says = {"call kubernetes:apply hyperpodnodeclasses", "'instanceGroups':['e']",
+		  "'app.kubernetes.io/managed-by':'instantstart'"}},
+	{.id = "one of others is left alone",
+	 .kind = "create_node_class",
+	 .step = "apply",
+	 .input = "{'name':'gpu','instance_groups':['e']}",
+	 .data = "{" EKS "}",
+	 .answers =
+		 "{'kubernetes:get hyperpodnodeclasses':{'metadata':{'name':'gpu'},'spec'"
+		 ":{'instanceGroups':['e']}}}",
+	 .says = {"fail foreign-object human"}},
+	{.id = "a group that was deleted since: its reason is what is waited for",
+	 .kind = "create_node_class",
+	 .step = "wait_ready",
+	 .input = "{'name':'gpu','instance_groups':['e']}",
+	 .data = "{" EKS "}",
+	 .answers =
+		 "{'kubernetes:get hyperpodnodeclasses':{'status':{'conditions':[{'type':"
+		 "'Ready','status':'False','message':'Instance group e was not found'}]}}}",
+	 .says = {"wait: the node class gpu to be ready: Instance group e was not found"}},
+	{.id = "a class that pools refer to",
+	 .kind = "delete_node_class",
+	 .step = "check_users",
+	 .input = "{'name':'gpu'}",
+	 .data = "{" EKS "}",
+	 .answers = "{" POOLS "}",
+	 .says = {"fail blocked human", "train"}},
+};
+
+#define GPU_CLASS                                                                        \
+	"'kubernetes:list hyperpodnodeclasses':{'items':[{'metadata':{'name':'gpu'},"    \
+	"'spec':{'instanceGroups':['e']},'status':{'instanceGroups':[{'name':'e',"       \
+	"'subnets':[{'zone':'us-west-2a'}]}]}}]}"
+#define POOL_ROW(id_, step_, input_, answers_)                                           \
+	.id = (id_), .kind = "create_node_pool", .step = (step_),                        \
+	.input = "{'name':'train','node_class_ref':{'name':'gpu'}" input_ "}",           \
+	.data = "{" EKS "}", .answers = "{" answers_ "}"
+
+static const struct scene pools[] = {
+	{POOL_ROW(
+		 "AS-03 a type that no group has, a zone, and a label it refuses: all told",
+		 "check_class",
+		 ",'instance_types':['ml.p5.48xlarge'],'zones':['us-west-2b'],'labels':{"
+		 "'karpenter.sh/x':'1','node.kubernetes.io/y':'2','example.com/z':'3'}",
+		 RUNNING "," GPU_CLASS),
+	 .says = {"fail invalid-input never",
+		  "ml.p5.48xlarge is the type of no group of the node class gpu",
+		  "us-west-2b is the zone of no group",
+		  "refuses the label karpenter.sh/x",
+		  "refuses the label node.kubernetes.io/y", "!example.com/z"}},
+	{POOL_ROW("no such class", "check_class", "", RUNNING),
+	 .says = {"fail invalid-input", "there is no node class gpu",
+		  "create_node_class"}},
+	{POOL_ROW("good", "check_class", ",'instance_types':['ml.g5.12xlarge']",
+		  RUNNING "," GPU_CLASS),
+	 .says = {"advance"}},
+	{POOL_ROW("AS-04 pods that run are not evicted by default", "apply",
+		  ",'limits':{'nvidia.com/gpu':'16'},'weight':10", ""),
+	 .says = {"'consolidationPolicy':'WhenEmpty'", "'expireAfter':'Never'",
+		  "'group':'karpenter.sagemaker.amazonaws.com'", "'operator':'Exists'",
+		  "'limits':{'nvidia.com/gpu':'16'}"}},
+	{.id = "pods on its nodes end with it: each was confirmed or it stays",
+	 .kind = "delete_node_pool",
+	 .step = "check_users",
+	 .input = "{'name':'train'}",
+	 .data = "{" EKS "}",
+	 .answers = "{" BUSY "}",
+	 .says = {"fail loss-not-confirmed human", "team/job-0", "!agent"}},
+	{.id = "without pods it goes",
+	 .kind = "delete_node_pool",
+	 .step = "check_users",
+	 .input = "{'name':'train'}",
+	 .data = "{" EKS "}",
+	 .says = {"advance"}},
+};
+
+Test(domain_karpenter, classes_and_pools)
+{
+	SCENES_HOLD(classes);
+	SCENES_HOLD(pools);
+}
