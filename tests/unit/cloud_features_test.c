@@ -1,78 +1,11 @@
 /*
- * Toggles: every order, from every state that a stop or a hand leaves.
+ * Toggles: every order, and from every state that a stop leaves.
  *
  * A set of features has one state of the cloud, whatever the way to it: shown for
  * every step from set to set, which makes it true of every order. FEATURES_ALL=1
- * takes everything, otherwise a fixed share of the partial states is tried.
+ * stops before every call of every step from every set; otherwise a fixed share.
  */
 #include "tests/unit/cloud_features_world.h"
-
-static struct features_world w;
-
-static unsigned known_features(void)
-{
-	unsigned all = 0;
-
-	for (unsigned i = 0; i < FEATURES_; i++)
-		if (is_known(&features[i]))
-			all |= 1U << i;
-	return all;
-}
-
-static const char *names_of(unsigned set)
-{
-	const char *z = "{";
-
-	for (unsigned i = 0; i < FEATURES_; i++)
-		if (set & (1U << i))
-			z = arena_printf(&w.s.l.arena, "%s %s", z, features[i].name);
-	return arena_printf(&w.s.l.arena, "%s }", z);
-}
-
-/* The cloud is now as the set has it. */
-static void expect_set(unsigned set, const char *how)
-{
-	const char *got = world_sign(&w);
-
-	cr_assert_null(w.o.failed, "%s: %s\n%s", how, w.o.failed, w.o.log);
-	cr_assert(streq(got, w.sign[set]), "%s: not as %s has it:%s\n%s", how,
-		  names_of(set), world_difference(&w, w.sign[set], got), w.o.log);
-}
-
-static void keep(unsigned set)
-{
-	w.save[set] = cloud_save(w.s.l.cloud);
-	w.sign[set] = world_sign(&w);
-}
-
-/* Every set by every way to it, one feature at a time. */
-static void learn(void)
-{
-	const unsigned all = known_features();
-
-	world_build(&w);
-	keep(0);
-	for (unsigned set = 0; set < SETS; set++) {
-		for (unsigned i = 0; i < FEATURES_ && w.save[set]; i++) {
-			const unsigned f = 1U << i, to = set | f;
-
-			if ((set & f) || !(all & f))
-				continue;
-			world_go(&w, set);
-			world_set(&w, f, f, false, 0);
-			cr_assert_null(w.o.failed, "enable %s from %s: %s\n%s",
-				       features[i].name, names_of(set), w.o.failed,
-				       w.o.log);
-			cr_assert_gt(w.o.mutations, 0);
-			if (!w.save[to])
-				keep(to);
-			else
-				expect_set(to,
-					   arena_printf(&w.s.l.arena, "enable %s from %s",
-							features[i].name, names_of(set)));
-		}
-	}
-}
 
 static bool takes_all(void)
 {
@@ -109,317 +42,50 @@ Test(cloud_features, every_order_of_on_and_off_comes_to_the_same)
  */
 
 /* From a half-made state both ways lead to their ends. */
-static void both_ways(unsigned f, const char *how)
+static void both_ways(unsigned others, unsigned f, const char *how)
 {
 	json_t *half = cloud_save(w.s.l.cloud);
 
 	world_set(&w, f, f, false, 0);
-	expect_set(f, arena_printf(&w.s.l.arena, "%s, then enabled", how));
+	expect_set(others | f, arena_printf(&w.s.l.arena, "%s, then enabled", how));
 	cloud_restore(w.s.l.cloud, half);
 	world_set(&w, f, 0, false, 0);
-	expect_set(0, arena_printf(&w.s.l.arena, "%s, then disabled", how));
+	expect_set(others, arena_printf(&w.s.l.arena, "%s, then disabled", how));
 	json_decref(half);
 }
 
-static void stop_everywhere(unsigned f, bool on)
+static void stop_everywhere(unsigned others, unsigned f, bool on)
 {
-	const unsigned from = on ? 0 : f;
+	const unsigned from = on ? others : others | f;
 	int n;
 
 	world_go(&w, from);
 	world_set(&w, f, on ? f : 0, false, 0);
 	n = w.o.mutations;
-	for (int k = 1; k <= n; k += takes_all() ? 1 : 5) {
+	for (int k = 1; k <= n; k += takes_all() ? 1 : 4) {
 		world_go(&w, from);
 		world_set(&w, f, on ? f : 0, false, k);
 		cr_assert(w.o.stopped);
-		both_ways(f, arena_printf(&w.s.l.arena, "%s %s, stopped before call %d",
-					  on ? "enable" : "disable", names_of(f), k));
+		both_ways(others, f,
+			  arena_printf(&w.s.l.arena,
+				       "%s %s from %s, stopped before call %d",
+				       on ? "enable" : "disable", names_of(f),
+				       names_of(from), k));
 	}
 }
 
 Test(cloud_features, stopped_before_any_call_both_ways_lead_on)
 {
 	learn();
-	for (unsigned i = 0; i < FEATURES_; i++) {
-		if (!is_known(&features[i]))
-			continue;
-		stop_everywhere(1U << i, true);
-		stop_everywhere(1U << i, false);
-	}
-	world_free(&w);
-}
+	for (unsigned others = 0; others < SETS; others++)
+		for (unsigned i = 0; i < FEATURES_; i++) {
+			const unsigned f = 1U << i;
 
-/* --- bent by hand ---------------------------------------------------------------------
- */
-
-struct edit {
-	unsigned feature;
-	const char *what;
-	void (*bend)(void);
-	bool adopt; /* what was done looks like somebody else's */
-};
-
-static json_t *association(void)
-{
-	const char *id;
-	json_t *o;
-
-	json_object_foreach(cloud_table(w.s.l.cloud, "eks.pod_identity"), id, o)
-		if (streq(json_str_at(o, "namespace"), "aws-hyperpod"))
-			return o;
-	cr_assert(false, "there is no association");
-	return NULL;
-}
-
-static void bend_role(const char *name, const char *member, json_t *value)
-{
-	json_t *role = cloud_get(w.s.l.cloud, "iam.role", name);
-
-	cr_assert_not_null(role, "no role %s", name);
-	json_object_set_new(role, member, value);
-}
-
-static void drop_role(const char *name)
-{
-	cr_assert_not_null(cloud_get(w.s.l.cloud, "iam.role", name), "no role %s", name);
-	cloud_delete(w.s.l.cloud, "iam.role", name);
-}
-
-#define TRAINING_ROLE  "is-demo-training-us-west-2"
-#define INFERENCE_ROLE "SageMakerHyperPodInference-is-demo-us-west-2"
-#define KEDA_ROLE      "is-demo-inference-keda-us-west-2"
-
-static void drop_training_role(void)
-{
-	drop_role(TRAINING_ROLE);
-}
-
-static void drop_training_policy(void)
-{
-	bend_role(TRAINING_ROLE, "_inline", json_object());
-}
-
-static void change_training_trust(void)
-{
-	bend_role(TRAINING_ROLE, "_trust", json_string(trust));
-}
-
-static void untag_training_role(void)
-{
-	bend_role(TRAINING_ROLE, "_tags", json_array());
-}
-
-static void drop_association(void)
-{
-	cloud_delete(w.s.l.cloud, "eks.pod_identity",
-		     json_str_or(association(), "associationId", ""));
-}
-
-static void change_association(void)
-{
-	json_put_str(association(), "roleArn", "arn:aws:iam::111122223333:role/nodes");
-}
-
-static void drop_addon(const char *name)
-{
-	lab_call(&w.s.l, "eks", "DeleteAddon", "{s:s,s:s}", "clusterName", "demo",
-		 "addonName", name);
-	lab_wait(&w.s.l, 60000);
-}
-
-static void drop_training_addon(void)
-{
-	drop_addon("amazon-sagemaker-hyperpod-training-operator");
-}
-
-static void drop_certificates(void)
-{
-	drop_addon("cert-manager");
-}
-
-static void begin_dropping_training(void)
-{
-	lab_call(&w.s.l, "eks", "DeleteAddon", "{s:s,s:s}", "clusterName", "demo",
-		 "addonName", "amazon-sagemaker-hyperpod-training-operator");
-}
-
-static void untag_training_addon(void)
-{
-	json_object_set_new(cloud_get(w.s.l.cloud, "eks.addon",
-				      "demo|amazon-sagemaker-hyperpod-training-operator"),
-			    "tags", json_object());
-}
-
-static void drop_inference_addon(void)
-{
-	drop_addon("amazon-sagemaker-hyperpod-inference");
-}
-
-static void change_inference_values(void)
-{
-	lab_call(&w.s.l, "eks", "UpdateAddon", "{s:s,s:s,s:s}", "clusterName", "demo",
-		 "addonName", "amazon-sagemaker-hyperpod-inference",
-		 "configurationValues",
-		 "{\"executionRoleArn\":\"arn:aws:iam::111122223333:role/nodes\","
-		 "\"tlsCertificateS3Bucket\":\"b\"}");
-}
-
-static void drop_inference_role(void)
-{
-	drop_role(INFERENCE_ROLE);
-}
-
-static void stale_inference_trust(void)
-{
-	json_t *role = cloud_get(w.s.l.cloud, "iam.role", INFERENCE_ROLE);
-	char *text = arena_strdup(&w.s.l.arena, json_str_or(role, "_trust", ""));
-	char *id;
-
-	while ((id = strstr(text, "/id/")))
-		memcpy(id, "/iD/", 4);
-	json_object_set_new(role, "_trust", json_string(text));
-}
-
-static void detach_inference_policy(void)
-{
-	bend_role(INFERENCE_ROLE, "_attached", json_array());
-}
-
-static void drop_keda_role(void)
-{
-	drop_role(KEDA_ROLE);
-}
-
-static void drop_provider(void)
-{
-	json_object_clear(cloud_table(w.s.l.cloud, "iam.oidc_provider"));
-}
-
-static json_t *first_of(const char *table)
-{
-	return json_object_iter_value(json_object_iter(cloud_table(w.s.l.cloud, table)));
-}
-
-static void drop_audience(void)
-{
-	json_object_set_new(first_of("iam.oidc_provider"), "ClientIDList", json_array());
-}
-
-static json_t *tls_bucket(void)
-{
-	const char *name;
-	json_t *o;
-
-	json_object_foreach(cloud_table(w.s.l.cloud, "s3.bucket"), name, o)
-		if (str_starts(name, "hyperpod-tls-"))
-			return o;
-	cr_assert(false, "there is no bucket");
-	return NULL;
-}
-
-static void open_bucket(void)
-{
-	json_object_del(tls_bucket(), "_public_block");
-}
-
-static void untag_bucket(void)
-{
-	json_object_del(tls_bucket(), "_tags");
-}
-
-static void drop_bucket(void)
-{
-	json_t *table = cloud_table(w.s.l.cloud, "s3.bucket"), *o = tls_bucket();
-	const char *name;
-	json_t *v;
-	void *next;
-
-	json_object_foreach_safe(table, next, name, v)
-		if (v == o)
-			json_object_del(table, name);
-}
-
-static void annotate(const char *role)
-{
-	json_t *o = json_deep_copy(cloud_kube_get(
-		w.s.l.cloud, "demo", "v1", "serviceaccounts", "hyperpod-inference-system",
-		"hyperpod-inference-controller-manager"));
-	json_t *notes = json_at(o, "metadata.annotations");
-
-	cr_assert_not_null(notes);
-	json_object_del(notes, "eks.amazonaws.com/role-arn");
-	if (role)
-		json_object_set_new(notes, "eks.amazonaws.com/role-arn",
-				    json_string(role));
-	cloud_kube_put(w.s.l.cloud, "demo", o);
-}
-
-static void drop_annotation(void)
-{
-	annotate(NULL);
-}
-
-static void change_annotation(void)
-{
-	annotate("arn:aws:iam::111122223333:role/nodes");
-}
-
-static void drop_driver(void)
-{
-	drop_addon("aws-mountpoint-s3-csi-driver");
-}
-
-static void off(void)
-{
-	json_put_str(cloud_get(w.s.l.cloud, "sagemaker.cluster", "pod"),
-		     "TieredStorageConfig.Mode", "Disable");
-}
-
-#define T (1U << FEATURE_TRAINING)
-#define I (1U << FEATURE_INFERENCE)
-static const struct edit edits[] = {
-	{T, "role deleted", drop_training_role, false},
-	{T, "policy deleted", drop_training_policy, false},
-	{T, "trust changed", change_training_trust, false},
-	{T, "role untagged", untag_training_role, true},
-	{T, "association deleted", drop_association, false},
-	{T, "association changed", change_association, false},
-	{T, "add-on deleted", drop_training_addon, false},
-	{T, "add-on being deleted", begin_dropping_training, false},
-	{T, "add-on untagged", untag_training_addon, true},
-	{T, "cert-manager deleted", drop_certificates, false},
-	{I, "add-on deleted", drop_inference_addon, false},
-	{I, "configuration changed", change_inference_values, false},
-	{I, "role deleted", drop_inference_role, false},
-	{I, "IA-08 trusts another cluster", stale_inference_trust, false},
-	{I, "managed policy detached", detach_inference_policy, false},
-	{I, "role of KEDA deleted", drop_keda_role, false},
-	{I, "provider deleted", drop_provider, false},
-	{I, "audience removed", drop_audience, false},
-	{I, "bucket opened", open_bucket, false},
-	{I, "bucket untagged", untag_bucket, false},
-	{I, "bucket deleted", drop_bucket, false},
-	{I, "annotation deleted", drop_annotation, false},
-	{I, "annotation changed", change_annotation, false},
-	{I, "driver deleted", drop_driver, false},
-	{1U << FEATURE_TIERED, "switched off", off, false},
-};
-
-Test(cloud_features, bent_by_hand_both_ways_lead_on)
-{
-	learn();
-	for (size_t i = 0; i < sizeof(edits) / sizeof(edits[0]); i++) {
-		const struct edit *e = &edits[i];
-
-		for (unsigned on = 0; on < 2; on++) {
-			world_go(&w, e->feature);
-			e->bend();
-			world_set(&w, e->feature, on ? e->feature : 0, e->adopt, 0);
-			expect_set(on ? e->feature : 0,
-				   arena_printf(&w.s.l.arena, "%s, then %s", e->what,
-						on ? "enabled" : "disabled"));
+			if ((others & f) || !w.save[others] || !w.save[others | f] ||
+			    (others && !takes_all()))
+				continue;
+			stop_everywhere(others, f, true);
+			stop_everywhere(others, f, false);
 		}
-	}
 	world_free(&w);
 }

@@ -238,4 +238,74 @@ static inline void world_go(struct features_world *w, unsigned set)
 	cloud_advance(w->s.l.cloud);
 }
 
+/* --- every set, by every way to it ------------------------------------------------ */
+
+/* Of the test program: one world at a time. */
+static struct features_world w;
+
+static inline unsigned known_features(void)
+{
+	unsigned all = 0;
+
+	for (unsigned i = 0; i < FEATURES_; i++)
+		if (is_known(&features[i]))
+			all |= 1U << i;
+	return all;
+}
+
+static inline const char *names_of(unsigned set)
+{
+	const char *z = "{";
+
+	for (unsigned i = 0; i < FEATURES_; i++)
+		if (set & (1U << i))
+			z = arena_printf(&w.s.l.arena, "%s %s", z, features[i].name);
+	return arena_printf(&w.s.l.arena, "%s }", z);
+}
+
+/* The cloud is now as the set has it. */
+static inline void expect_set(unsigned set, const char *how)
+{
+	const char *got = world_sign(&w);
+
+	cr_assert_null(w.o.failed, "%s: %s\n%s", how, w.o.failed, w.o.log);
+	cr_assert(streq(got, w.sign[set]), "%s: not as %s has it:%s\n%s", how,
+		  names_of(set), world_difference(&w, w.sign[set], got), w.o.log);
+}
+
+static inline void keep(unsigned set)
+{
+	w.save[set] = cloud_save(w.s.l.cloud);
+	w.sign[set] = world_sign(&w);
+}
+
+/* Every set by every way to it, one feature at a time. */
+static inline void learn(void)
+{
+	const unsigned all = known_features();
+
+	world_build(&w);
+	keep(0);
+	for (unsigned set = 0; set < SETS; set++) {
+		for (unsigned i = 0; i < FEATURES_ && w.save[set]; i++) {
+			const unsigned f = 1U << i, to = set | f;
+
+			if ((set & f) || !(all & f))
+				continue;
+			world_go(&w, set);
+			world_set(&w, f, f, false, 0);
+			cr_assert_null(w.o.failed, "enable %s from %s: %s\n%s",
+				       features[i].name, names_of(set), w.o.failed,
+				       w.o.log);
+			cr_assert_gt(w.o.mutations, 0);
+			if (!w.save[to])
+				keep(to);
+			else
+				expect_set(to,
+					   arena_printf(&w.s.l.arena, "enable %s from %s",
+							features[i].name, names_of(set)));
+		}
+	}
+}
+
 #endif
