@@ -346,6 +346,11 @@ export const en = {
 	'kind.reboot_nodes': 'Reboot nodes',
 	'kind.replace_nodes': 'Replace nodes',
 	'kind.delete_nodes': 'Delete nodes',
+	'kind.set_autoscaling': 'Switch autoscaling',
+	'kind.create_node_class': 'Create a node class',
+	'kind.delete_node_class': 'Delete a node class',
+	'kind.create_node_pool': 'Create a node pool',
+	'kind.delete_node_pool': 'Delete a node pool',
 
 	'phase.check': 'Check',
 	'phase.control_plane': 'Control plane',
@@ -375,6 +380,9 @@ export const en = {
 	'phase.pod_identity': 'Pod identity',
 	'phase.roles': 'Roles',
 	'phase.s3_csi': 'S3 CSI driver',
+	'phase.autoscaling': 'Autoscaling of nodes',
+	'phase.apply': 'Apply',
+	'phase.delete': 'Delete',
 
 	'logs.title': 'Logs',
 	'logs.namespace': 'Namespace',

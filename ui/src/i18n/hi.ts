@@ -347,6 +347,11 @@ export const hi: Catalog = {
 	'kind.reboot_nodes': 'नोड रीबूट करें',
 	'kind.replace_nodes': 'नोड बदलें',
 	'kind.delete_nodes': 'नोड हटाएँ',
+	'kind.set_autoscaling': 'स्वतः स्केलिंग बदलना',
+	'kind.create_node_class': 'नोड वर्ग बनाना',
+	'kind.delete_node_class': 'नोड वर्ग हटाना',
+	'kind.create_node_pool': 'नोड पूल बनाना',
+	'kind.delete_node_pool': 'नोड पूल हटाना',
 
 	'phase.check': 'जाँच',
 	'phase.control_plane': 'नियंत्रण तल',
@@ -376,6 +381,9 @@ export const hi: Catalog = {
 	'phase.pod_identity': 'पॉड पहचान',
 	'phase.roles': 'भूमिकाएँ',
 	'phase.s3_csi': 'S3 CSI ड्राइवर',
+	'phase.autoscaling': 'नोड की स्वतः स्केलिंग',
+	'phase.apply': 'लागू करना',
+	'phase.delete': 'हटाना',
 
 	'logs.title': 'लॉग',
 	'logs.namespace': 'नेमस्पेस',

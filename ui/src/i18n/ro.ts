@@ -347,6 +347,11 @@ export const ro: Catalog = {
 	'kind.reboot_nodes': 'Repornește noduri',
 	'kind.replace_nodes': 'Înlocuiește noduri',
 	'kind.delete_nodes': 'Șterge noduri',
+	'kind.set_autoscaling': 'Comutarea scalării automate',
+	'kind.create_node_class': 'Crearea unei clase de noduri',
+	'kind.delete_node_class': 'Ștergerea unei clase de noduri',
+	'kind.create_node_pool': 'Crearea unui grup de noduri',
+	'kind.delete_node_pool': 'Ștergerea unui grup de noduri',
 
 	'phase.check': 'Verificare',
 	'phase.control_plane': 'Plan de control',
@@ -376,6 +381,9 @@ export const ro: Catalog = {
 	'phase.pod_identity': 'Identitatea podurilor',
 	'phase.roles': 'Roluri',
 	'phase.s3_csi': 'Driverul S3 CSI',
+	'phase.autoscaling': 'Scalarea automată a nodurilor',
+	'phase.apply': 'Aplicare',
+	'phase.delete': 'Ștergere',
 
 	'logs.title': 'Jurnale',
 	'logs.namespace': 'Spațiu de nume',

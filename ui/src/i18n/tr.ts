@@ -347,6 +347,11 @@ export const tr: Catalog = {
 	'kind.reboot_nodes': 'Düğümleri yeniden başlat',
 	'kind.replace_nodes': 'Düğümleri değiştir',
 	'kind.delete_nodes': 'Düğümleri sil',
+	'kind.set_autoscaling': 'Otomatik ölçeklemeyi değiştir',
+	'kind.create_node_class': 'Düğüm sınıfı oluştur',
+	'kind.delete_node_class': 'Düğüm sınıfını sil',
+	'kind.create_node_pool': 'Düğüm havuzu oluştur',
+	'kind.delete_node_pool': 'Düğüm havuzunu sil',
 
 	'phase.check': 'Denetim',
 	'phase.control_plane': 'Kontrol düzlemi',
@@ -376,6 +381,9 @@ export const tr: Catalog = {
 	'phase.pod_identity': 'Pod kimliği',
 	'phase.roles': 'Roller',
 	'phase.s3_csi': 'S3 CSI sürücüsü',
+	'phase.autoscaling': 'Düğümlerin otomatik ölçeklenmesi',
+	'phase.apply': 'Uygulama',
+	'phase.delete': 'Silme',
 
 	'logs.title': 'Günlükler',
 	'logs.namespace': 'Ad alanı',

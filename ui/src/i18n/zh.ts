@@ -347,6 +347,11 @@ export const zh: Catalog = {
 	'kind.reboot_nodes': '重启节点',
 	'kind.replace_nodes': '替换节点',
 	'kind.delete_nodes': '删除节点',
+	'kind.set_autoscaling': '切换自动扩缩',
+	'kind.create_node_class': '创建节点类',
+	'kind.delete_node_class': '删除节点类',
+	'kind.create_node_pool': '创建节点池',
+	'kind.delete_node_pool': '删除节点池',
 
 	'phase.check': '检查',
 	'phase.control_plane': '控制平面',
@@ -376,6 +381,9 @@ export const zh: Catalog = {
 	'phase.pod_identity': 'Pod 身份',
 	'phase.roles': '角色',
 	'phase.s3_csi': 'S3 CSI 驱动',
+	'phase.autoscaling': '节点自动扩缩',
+	'phase.apply': '应用',
+	'phase.delete': '删除',
 
 	'logs.title': '日志',
 	'logs.namespace': '命名空间',
