@@ -11,6 +11,7 @@ export function tally(name, ...lists)
 {
 	const known = Object.assign({}, ...lists.map(f =>
 		JSON.parse(fs.readFileSync(fileURLToPath(new URL(f, import.meta.url)), 'utf8'))));
+	const unreasoned = Object.keys(known).filter(k => !known[k].reason || !known[k].source);
 	const entries = Object.keys(known).map(k => ({k, re: new RegExp(`^${k.split('*').map(p =>
 		p.replace(/[.+?^${}()|[\]\\]/g, '\\$&')).join('.*')}$`, 's')}));
 	const entryOf = key => entries.find(e => e.re.test(key))?.k;
@@ -56,13 +57,15 @@ export function tally(name, ...lists)
 		{
 			const unmet = Object.keys(known).filter(k => !met.has(k) && !known[k].sometimes);
 
+			for (const key of unreasoned)
+				console.log(`  FAILED  ${key}: listed without a reason or a source`);
 			for (const key of unmet)
 				console.log(`  FAILED  ${key}: listed as a difference, but it agrees`);
 			if (failed.length)
 				console.log(`failed: ${failed.join(', ')}`);
 			console.log(`${name}: cases ${cases}, passed ${cases - failed.length - listed
 			}, listed ${listed}`);
-			return failed.length === 0 && unmet.length === 0;
+			return failed.length + unmet.length + unreasoned.length === 0;
 		},
 	};
 
