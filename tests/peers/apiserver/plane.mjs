@@ -1,6 +1,7 @@
 // A real Kubernetes control plane (control/), started and led from Node.
 import {spawn, spawnSync} from 'node:child_process';
 import fs from 'node:fs';
+import {Agent, request} from 'node:https';
 import readline from 'node:readline';
 import {fileURLToPath} from 'node:url';
 
@@ -52,7 +53,6 @@ export async function startPlane(dir, flags = [])
 		throw new Error(`the control plane did not start; see ${dir}/log`);
 	const plane = JSON.parse(first);
 	const ended = new Promise(resolve => child.once('exit', resolve));
-	const {Agent} = await import('node:https');
 	const agent = new Agent({ca: fs.readFileSync(plane.ca), keepAlive: true});
 
 	return {
@@ -77,10 +77,8 @@ export async function startPlane(dir, flags = [])
 }
 
 /* more: {type, token, headers} */
-async function ask(agent, plane, method, path, body, more)
+function ask(agent, plane, method, path, body, more)
 {
-	const {request} = await import('node:https');
-
 	return new Promise((resolve, reject) => {
 		const req = request(`${plane.url}${path}`, {method, agent, headers: {
 			authorization: `Bearer ${more.token ?? plane.token}`, accept: 'application/json',
