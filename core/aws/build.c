@@ -118,6 +118,12 @@ static void set_json_body(const struct aws_building *b, const json_t *body)
 	b->req->body_len = n;
 }
 
+bool request_fits(const struct aws_building *b, const struct buf *text, struct err *e)
+{
+	return !text->overflow ||
+	       err_set(e, ERR_INTERNAL, "the request of %s is too large", b->op->name);
+}
+
 bool build_json(const struct aws_building *b, struct err *e)
 {
 	(void)e;
@@ -178,6 +184,8 @@ bool build_rest_json(const struct aws_building *b, struct err *e)
 		else if (!add_rest_params(b, &url, key, v, e))
 			return false;
 	}
+	if (!request_fits(b, &url, e))
+		return false;
 	b->req->url = buf_cstr(&url);
 	if (posts) {
 		http_add_header(b->req, "content-type", "application/json");

@@ -39,6 +39,8 @@ const char *scalar_text(struct arena *a, const json_t *v);
  */
 bool add_uri(const struct aws_building *b, struct buf *url, struct str_list *used,
 	     struct err *e);
+/* False: the text is cut at its maximum, and a request never goes out like that. */
+bool request_fits(const struct aws_building *b, const struct buf *text, struct err *e);
 /* "&name=value" or "?name=value". */
 void add_query_param(struct buf *url, const char *name, const char *value);
 

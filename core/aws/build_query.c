@@ -92,9 +92,8 @@ bool build_query(const struct aws_building *b, struct err *e)
 	add_pair(&f, "Version", b->service->version);
 	if (!add_members(&f, "", b->op->name, b->in, 0, e))
 		return false;
-	if (f.body.overflow)
-		return err_set(e, ERR_INTERNAL, "the request of %s is too large",
-			       b->op->name);
+	if (!request_fits(b, &f.body, e))
+		return false;
 	b->req->method = "POST";
 	b->req->url = arena_printf(b->arena, "%s/", b->endpoint);
 	http_add_header(b->req, "content-type", "application/x-www-form-urlencoded");

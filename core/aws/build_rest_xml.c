@@ -129,14 +129,14 @@ static void add_members(const struct aws_building *b, struct buf *xml,
 	}
 }
 
-static void set_body(const struct aws_building *b, const json_t *payload)
+static bool set_body(const struct aws_building *b, const json_t *payload, struct err *e)
 {
 	struct buf xml;
 
 	if (json_is_string(payload)) {
 		b->req->body = json_string_value(payload);
 		b->req->body_len = json_string_length(payload);
-		return;
+		return true;
 	}
 	buf_init(&xml, b->arena, AWS_REQUEST_MAX);
 	buf_printf(&xml, "<?xml version=\"1.0\" encoding=\"UTF-8\"?><%s xmlns=\"%s\">",
@@ -146,6 +146,7 @@ static void set_body(const struct aws_building *b, const json_t *payload)
 	http_add_header(b->req, "content-type", "application/xml");
 	b->req->body = buf_cstr(&xml);
 	b->req->body_len = xml.len;
+	return request_fits(b, &xml, e);
 }
 
 static void add_checksum(const struct aws_building *b)
@@ -209,10 +210,10 @@ bool build_rest_xml(const struct aws_building *b, struct err *e)
 			return false;
 	}
 	v = b->op->payload ? json_object_get(b->in, b->op->payload) : NULL;
-	if (v)
-		set_body(b, v);
+	if (v && !set_body(b, v, e))
+		return false;
 	if (b->op->checksum)
 		add_checksum(b);
 	b->req->url = buf_cstr(&url);
-	return true;
+	return request_fits(b, &url, e);
 }

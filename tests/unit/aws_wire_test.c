@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/aws/build.h"
 #include "core/aws/op_table.h"
 #include "core/aws/sigv4.h"
 #include "tests/unit/aws_fake.h"
@@ -468,4 +469,54 @@ Test(wire, requests_of_each_protocol)
 		}
 	}
 	arena_free(&a);
+}
+
+/* A request that is too large for its buffer is refused, not sent without its end. */
+Test(wire, nothing_is_cut)
+{
+	static const struct {
+		enum aws_op_id op;
+		const char *in;
+	} rows[] = {
+		{AWS_IAM_GetRole, "{\"RoleName\":\"%s\"}"},
+		{AWS_EKS_DescribeCluster, "{\"name\":\"%s\"}"},
+		{AWS_EKS_ListClusters, "{\"nextToken\":\"%s\"}"},
+		{AWS_S3_HeadObject, "{\"Bucket\":\"b-b\",\"Key\":\"%s\"}"},
+		{AWS_S3_PutBucketTagging,
+		 "{\"Bucket\":\"b-b\",\"Tagging\":{\"TagSet\":[{\"Key\":\"k\",\"Value\":"
+		 "\"%s\"}]}}"},
+	};
+	const size_t n = AWS_REQUEST_MAX + 1;
+	char *large = malloc(n + 1);
+
+	memset(large, 'x', n);
+	large[n] = '\0';
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct aws_op *op = aws_op(rows[i].op);
+		struct aws aws = {
+			.region = "us-west-2", .timeout_ms = 1000, .lookup = fake_lookup};
+		struct fake_setting none[] = {{0}};
+		struct aws_keys keys = {secret_of("AKID"), secret_of("s"), {0}, 0};
+		struct http_request req;
+		struct err e = {0};
+		struct arena a;
+		struct str rest = str_of(rows[i].in);
+		struct str head, tail;
+		json_t *in;
+
+		arena_init(&a, 128 * 1024 * 1024);
+		aws.lookup_ctx = none;
+		head = str_cut(&rest, '%');
+		tail = (struct str){rest.p + 1, rest.n - 1};
+		in = json_parse(&a,
+				str_of(arena_printf(&a, "%.*s%s%.*s", (int)head.n, head.p,
+						    large, (int)tail.n, tail.p)),
+				&e);
+		cr_assert(in, "%s", e.detail);
+		cr_expect_not(aws_build(&aws, op, in, &keys, 0, &a, &req, &e), "%s",
+			      op->name);
+		cr_expect(strstr(e.detail, "too large"), "%s: %s", op->name, e.detail);
+		arena_free(&a);
+	}
+	free(large);
 }
