@@ -4,6 +4,7 @@
 #include "core/domain/cluster/eks_access.h"
 #include "core/domain/dependency/install.h"
 #include "core/domain/feature/identity.h"
+#include "core/domain/karpenter/karpenter.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 
@@ -75,6 +76,10 @@ bool chain_read(struct step_ctx *c, struct exchange *x, const struct feature *f)
 	if (f->id == FEATURE_TRAINING)
 		return role_read(c, x, &role_training) ||
 		       identity_read(c, x, f->component);
+	if (f->id == FEATURE_AUTOSCALING)
+		return read_aws(c, x, "scaler", AWS_IAM_GetRole,
+				json_packf(c->arena, "{s:s}", "RoleName",
+					   name_role(c, ROLE_AUTOSCALING)));
 	return f->id == FEATURE_INFERENCE && inference_read(c, x);
 }
 
@@ -243,6 +248,24 @@ static void judge_addon(struct step_ctx *c, json_t *list, const struct feature *
 		add(list, "addon", name, "present", NULL);
 }
 
+/* The role of the cluster, and that the cluster has it. */
+static void judge_scaler(struct step_ctx *c, json_t *list)
+{
+	const struct karpenter k =
+		karpenter_state(saw(c, "hyperpod"), name_role_arn(c, ROLE_AUTOSCALING));
+	const json_t *role = json_at(saw(c, "scaler"), "Role");
+
+	if (k.foreign) {
+		add(list, "role", k.role_arn ? k.role_arn : "?", "foreign", NULL);
+		return;
+	}
+	add(list, "role", name_role(c, ROLE_AUTOSCALING),
+	    !role                                           ? "missing"
+	    : step_tagged_cluster(c, json_at(role, "Tags")) ? "present"
+							    : "foreign",
+	    NULL);
+}
+
 json_t *feature_chain(struct step_ctx *c, const struct feature *f)
 {
 	json_t *list = json_new_list(c->arena);
@@ -252,6 +275,8 @@ json_t *feature_chain(struct step_ctx *c, const struct feature *f)
 		judge_association(c, list, f->component);
 	} else if (f->id == FEATURE_INFERENCE) {
 		judge_inference(c, list);
+	} else if (f->id == FEATURE_AUTOSCALING) {
+		judge_scaler(c, list);
 	}
 	if (f->component)
 		judge_addon(c, list, f);

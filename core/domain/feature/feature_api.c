@@ -111,6 +111,13 @@ static bool read_eks(struct step_ctx *s, struct call *c, struct err *e)
 	return true;
 }
 
+/* What AWS calls something that can be used. */
+static bool is_on(const char *status)
+{
+	return streq(status, "ACTIVE") || streq(status, "Enable") ||
+	       streq(status, "InService");
+}
+
 static json_t *feature_row(struct step_ctx *s, const struct feature *f)
 {
 	json_t *parts = feature_chain(s, f);
@@ -118,13 +125,14 @@ static json_t *feature_row(struct step_ctx *s, const struct feature *f)
 	const int64_t share =
 		json_int_or(saw(s, "hyperpod"),
 			    "TieredStorageConfig.InstanceMemoryAllocationPercentage", 0);
+	const bool works = streq(state, "enabled") || streq(state, "partial") ||
+			   streq(state, "foreign");
 	json_t *row = json_pack(
 		"{s:s, s:s, s:b, s:s, s:s*, s:s*, s:s*, s:O, s:O, s:O}", "name", f->name,
-		"title", f->title, "enabled",
-		streq(state, "enabled") || streq(feature_status(s, f), "ACTIVE"), "state",
-		state, "version", feature_version(s, f), "status", feature_status(s, f),
-		"trouble", feature_trouble(s, f), "parts", parts, "needs",
-		feature_needs(s, f), "users", feature_users(s, f));
+		"title", f->title, "enabled", works && is_on(feature_status(s, f)),
+		"state", state, "version", feature_version(s, f), "status",
+		feature_status(s, f), "trouble", feature_trouble(s, f), "parts", parts,
+		"needs", feature_needs(s, f), "users", feature_users(s, f));
 
 	if (f->id == FEATURE_TIERED && share > 0)
 		json_put_int(row, "memory_percent", share);

@@ -5,6 +5,7 @@
  * nobody's power here, blocks before anything is made (cases TC-06, TC-08, DP-09).
  */
 #include "core/domain/feature/feature.h"
+#include "core/domain/karpenter/prerequisites.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 
@@ -79,30 +80,40 @@ static void judge_training(struct step_ctx *c, json_t *list)
 	    trouble ? "blocked" : "ok", trouble ? "add the endpoint or the rule" : NULL);
 }
 
-static void judge_hyperpod(struct step_ctx *c, const struct feature *f, json_t *list)
+static void judge_hyperpod(struct step_ctx *c, json_t *list)
 {
 	const json_t *cluster = saw(c, "hyperpod");
-	const char *mode = json_str_or(cluster, "NodeProvisioningMode", "none");
-	const bool continuous = streq(mode, "Continuous");
 
 	add(list, "hyperpod", "HyperPod cluster",
 	    json_str_or(cluster, "ClusterStatus", "missing"), "there",
 	    cluster ? "ok" : "blocked", cluster ? NULL : "create it first");
-	if (f->id == FEATURE_AUTOSCALING && cluster)
-		add(list, "continuous", "Continuous provisioning of nodes", mode,
-		    "Continuous", continuous ? "ok" : "blocked",
-		    continuous ? NULL : "it is chosen when the cluster is made");
+}
+
+/* By the same rules as the operation that switches it. */
+static void judge_autoscaling(struct step_ctx *c, json_t *list)
+{
+	struct findings f = findings_new(c->arena);
+
+	if (!saw(c, "hyperpod"))
+		return;
+	prerequisites_check(saw(c, "hyperpod"), json_at(saw(c, "agents"), "items"), &f);
+	for (size_t i = 0; i < f.n; i++)
+		add(list, "autoscaling", "Autoscaling",
+		    f.v[i].seen[0] ? f.v[i].seen : "missing", f.v[i].expected, "blocked",
+		    f.v[i].detail);
 }
 
 json_t *feature_needs(struct step_ctx *c, const struct feature *f)
 {
 	json_t *list = json_new_list(c->arena);
 
-	judge_hyperpod(c, f, list);
+	judge_hyperpod(c, list);
 	for (size_t i = 0; f->brings && f->brings[i]; i++)
 		judge_component(c, f, f->brings[i], list);
 	if (f->id == FEATURE_TRAINING)
 		judge_training(c, list);
+	if (f->id == FEATURE_AUTOSCALING)
+		judge_autoscaling(c, list);
 	return list;
 }
 

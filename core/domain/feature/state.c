@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/domain/feature/feature.h"
+#include "core/domain/karpenter/karpenter.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 
@@ -74,28 +75,43 @@ static const char *addon_state(const struct step_ctx *c, const struct feature *f
 									  : "enabled";
 }
 
+static const char *scaler_state(const struct step_ctx *c, const json_t *chain)
+{
+	const struct karpenter k =
+		karpenter_state(saw(c, "hyperpod"), name_role_arn(c, ROLE_AUTOSCALING));
+
+	switch (k.state) {
+	case KARPENTER_OFF:
+		return has_state(chain, "present") ? "partial" : "disabled";
+	case KARPENTER_TURNING_ON:
+	case KARPENTER_TURNING_OFF:
+		return "pending";
+	case KARPENTER_FAILED:
+		return "failed";
+	case KARPENTER_ON:
+		break;
+	}
+	return k.foreign                     ? "foreign"
+	       : has_state(chain, "missing") ? "partial"
+					     : "enabled";
+}
+
+static const char *tiered_state(const struct step_ctx *c)
+{
+	const json_t *cluster = saw(c, "hyperpod");
+
+	if (is_one_of(json_str_or(cluster, "ClusterStatus", ""), "Updating Creating"))
+		return "pending";
+	return streq(json_str_or(cluster, "TieredStorageConfig.Mode", "Disable"),
+		     "Enable")
+		       ? "enabled"
+		       : "disabled";
+}
+
 const char *feature_state(struct step_ctx *c, const struct feature *f,
 			  const json_t *chain)
 {
-	const json_t *cluster = saw(c, "hyperpod");
-	const char *status = json_str_or(cluster, "AutoScaling.Status", "InService");
-
 	if (f->component)
 		return addon_state(c, f, chain);
-	if (f->id == FEATURE_TIERED) {
-		if (!streq(json_str_or(cluster, "TieredStorageConfig.Mode", "Disable"),
-			   "Enable"))
-			return "disabled";
-		return is_one_of(json_str_or(cluster, "ClusterStatus", ""),
-				 "Updating Creating")
-			       ? "pending"
-			       : "enabled";
-	}
-	if (is_one_of(status, "Creating Deleting"))
-		return "pending";
-	if (streq(status, "Failed"))
-		return "failed";
-	return streq(json_str_or(cluster, "AutoScaling.Mode", "Disable"), "Enable")
-		       ? "enabled"
-		       : "disabled";
+	return f->id == FEATURE_TIERED ? tiered_state(c) : scaler_state(c, chain);
 }

@@ -104,6 +104,9 @@ static bool read_needs(struct step_ctx *c, struct exchange *x, const struct feat
 		return true;
 	if (f->id == FEATURE_TRAINING)
 		return read_training_needs(c, x);
+	if (f->id == FEATURE_AUTOSCALING)
+		return list_kube(c, x, "agents", "apps/v1", "daemonsets",
+				 component_training.ns);
 	return f->id == FEATURE_INFERENCE &&
 	       list_kube(c, x, "deployments", "apps/v1", "deployments", NULL);
 }
