@@ -38,8 +38,7 @@ static void tell_one(struct step_ctx *c, const json_t *fault)
 
 void preflight_verdict_plan(struct step_ctx *c, struct exchange *x)
 {
-	/* Owned: dropped from the data, so that a retry checks anew. */
-	json_t *faults = json_own(c->arena, json_incref(json_at(c->data, "preflight")));
+	json_t *faults = json_at(c->data, "preflight");
 	struct buf all;
 	size_t i;
 	json_t *f;
@@ -47,6 +46,8 @@ void preflight_verdict_plan(struct step_ctx *c, struct exchange *x)
 	(void)x;
 	if (json_array_size(faults) == 0)
 		return;
+	/* Owned: dropped from the data, so that a retry checks anew. */
+	json_own(c->arena, json_incref(faults));
 	json_drop(c->data, "preflight");
 	tell_one(c, json_array_get(faults, 0));
 	if (json_array_size(faults) == 1)
