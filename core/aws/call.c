@@ -93,15 +93,34 @@ static bool renew_keys(struct aws *aws, struct aws_keys *keys, struct arena *a)
 	return true;
 }
 
+/*
+ * A lease leaves room for two sendings of timeout_ms. Keys that had to be asked for
+ * take their time out of it: what would then be sent too late is not sent.
+ */
+static bool keys_in_time(struct aws *aws, const struct aws_op *op, int64_t until_ms,
+			 struct arena *a, struct aws_keys *ret, struct err *e)
+{
+	if (op->unsigned_)
+		return true;
+	if (!aws_credentials_get(aws->credentials, a, ret, e))
+		return false;
+	if (aws->clock->mono_ms(aws->clock) <= until_ms)
+		return true;
+	err_set(e, ERR_CREDENTIALS,
+		"the credentials came too late for this call; they are kept for the next");
+	return false;
+}
+
 static void call(struct aws *aws, const struct aws_op *op, const json_t *in,
 		 int64_t timeout_ms, struct arena *a, struct aws_result *ret)
 {
+	const int64_t until_ms = aws->clock->mono_ms(aws->clock) + timeout_ms;
 	struct aws_keys keys = {0};
 	struct http_answer ans;
 	struct err e = {0};
 	bool again;
 
-	if (!op->unsigned_ && !aws_credentials_get(aws->credentials, a, &keys, &e)) {
+	if (!keys_in_time(aws, op, until_ms, a, &keys, &e)) {
 		set_failure(ret, &e, a);
 		return;
 	}
@@ -111,7 +130,7 @@ static void call(struct aws *aws, const struct aws_op *op, const json_t *in,
 	again = learn_skew(aws, &ans, ret->code);
 	if (!again && ret->errc == ERR_CREDENTIALS && !op->unsigned_)
 		again = renew_keys(aws, &keys, a);
-	if (again)
+	if (again && aws->clock->mono_ms(aws->clock) <= until_ms)
 		send_once(aws, op, in, &keys, timeout_ms, a, &ans, ret);
 }
 

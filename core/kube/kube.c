@@ -15,9 +15,14 @@ static void fail_local(const struct err *e, struct arena *a, struct kube_result 
 	};
 }
 
+static int64_t mono_ms(const struct kube *k)
+{
+	return k->aws->clock->mono_ms(k->aws->clock);
+}
+
 /* false: no token or no request could be made; the verdict is in *ret. */
 static bool call_once(struct kube *k, const struct kube_target *t,
-		      const struct kube_request *r, struct arena *a,
+		      const struct kube_request *r, int64_t until_ms, struct arena *a,
 		      struct kube_result *ret)
 {
 	struct http_request req;
@@ -26,6 +31,13 @@ static bool call_once(struct kube *k, const struct kube_target *t,
 	struct err e;
 
 	if (!kube_token(k, t, a, &token, &e) || !kube_build(t, r, token, a, &req, &e)) {
+		fail_local(&e, a, ret);
+		return false;
+	}
+	/* As in aws_call(): a lease leaves room for two calls, not for the keys too. */
+	if (k->timeout_ms > 0 && mono_ms(k) > until_ms) {
+		err_set(&e, ERR_CREDENTIALS,
+			"the token came too late for this call; it is kept for the next");
 		fail_local(&e, a, ret);
 		return false;
 	}
@@ -43,12 +55,16 @@ static bool call_once(struct kube *k, const struct kube_target *t,
 void kube_call(struct kube *k, const struct kube_target *t, const struct kube_request *r,
 	       struct arena *a, struct kube_result *ret)
 {
-	if (!call_once(k, t, r, a, ret) || ret->status != 401)
+	const int64_t until_ms = mono_ms(k) + k->timeout_ms;
+
+	if (!call_once(k, t, r, until_ms, a, ret) || ret->status != 401)
+		return;
+	if (k->timeout_ms > 0 && mono_ms(k) > until_ms)
 		return;
 	/* Refused, so nothing happened. The token may be older than a clock
 	 * correction: one new one decides. */
 	kube_token_drop(k, t);
-	call_once(k, t, r, a, ret);
+	call_once(k, t, r, until_ms, a, ret);
 }
 
 static void join_chunk(json_t *all, json_t *chunk)

@@ -424,6 +424,52 @@ Test(call, expired_keys_are_renewed_once)
 	close_world(&w);
 }
 
+static void hang(void *ctx)
+{
+	struct world *w = ctx;
+
+	clock_manual_advance(&w->clock, 5001);
+	w->settings[0].value = "AKID3";
+}
+
+/* The lease was reckoned for two sendings: not for keys that take their time. */
+Test(call, late_keys_send_nothing_late)
+{
+	static const char keys[] =
+		"{\"AccessKeyId\":\"AKID4\",\"SecretAccessKey\":\"s\",\"Token\":\"t\","
+		"\"Expiration\":\"2026-01-03T00:00:00Z\"}";
+	struct world w;
+	struct aws_result r;
+
+	open_world(&w);
+	/* Refused after so long that a second sending could outlive the lease. */
+	FAKE_SCRIPT(&w.net, REFUSED("ExpiredTokenException", ""));
+	w.net.after = hang;
+	w.net.after_ctx = &w;
+	aws_call(&w.aws, AWS_SAGEMAKER_CreateCluster, NULL, &w.arena, &r);
+	cr_expect_eq(w.net.n_sent, 1);
+	cr_expect_eq(r.errc, ERR_CREDENTIALS);
+	close_world(&w);
+
+	open_world(&w);
+	w.settings[0] = (struct fake_setting){"AWS_CONTAINER_CREDENTIALS_FULL_URI",
+					      "http://127.0.0.1/keys"};
+	w.settings[1] = (struct fake_setting){0};
+	FAKE_SCRIPT(&w.net, OK(keys));
+	w.net.after = hang;
+	w.net.after_ctx = &w;
+	aws_call(&w.aws, AWS_SAGEMAKER_CreateCluster, NULL, &w.arena, &r);
+	cr_expect_eq(w.net.n_sent, 1, "only the keys were asked for");
+	cr_expect_eq(r.errc, ERR_CREDENTIALS);
+	cr_expect_not(r.ambiguous);
+	cr_expect(strstr(r.message, "too late"), "%s", r.message);
+	/* They are there for the next. */
+	FAKE_SCRIPT(&w.net, OK("{}"));
+	aws_call(&w.aws, AWS_SAGEMAKER_CreateCluster, NULL, &w.arena, &r);
+	cr_expect(r.ok, "%s", r.message);
+	close_world(&w);
+}
+
 /* ---------------------------------------------------------------- outcomes */
 
 struct outcome_case {
