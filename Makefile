@@ -248,7 +248,7 @@ screenshots: all ## Pictures of the main pages of the console, into ui/screensho
 # It gets the output folder and the tier's programs.
 tier = $(if $(wildcard tests/$(1)/run),tests/$(1)/run,tests/lib/run-criterion $(1)) $(O) $(2)
 
-.PHONY: test test-unit test-integration test-e2e test-faults test-peers bench fuzz
+.PHONY: test test-unit test-integration test-e2e test-faults test-features test-peers bench fuzz
 test: deps ## Unit, integration and end to end tests, and a sample of the fault tests.
 	@$(MAKE) -j$$(nproc) test-unit
 	@$(MAKE) -j$$(nproc) test-integration
@@ -269,6 +269,9 @@ test-e2e: all ## End to end: nginx, FastCGI, pollers, browser, MCP clients, curl
 test-faults: $(PROGRAMS) $(CLOUD) $(CLOUD_MODELS) $(FAULTS) ## Every crash point and seeded faults; SAMPLE=1 takes a sample.
 	$(Q)SAMPLE=$(SAMPLE) $(call tier,faults,$(FAULTS))
 
+test-features: $(filter %/cloud_features_test %/cloud_features_bent_test,$(UNIT)) $(CLOUD_MODELS) ## Every toggle of features, stopped before every call, from every set.
+	$(Q)FEATURES_ALL=1 $(call tier,unit,$(filter %.c,$<) $(filter %/cloud_features_test %/cloud_features_bent_test,$(UNIT)))
+
 test-peers: all $(PEERS) $(FAULTS) ## Against what we did not write: AWS SDKs, moto, kubectl, helm, MCP suite; one peer: test-peers-sdk.
 	$(Q)tests/peers/run $(O)
 
@@ -277,6 +280,11 @@ test-peers-%: all $(PEERS) $(FAULTS)
 
 bench: all $(BENCH) ## Benchmarks, as ratios to a limit measured in the same run.
 	$(Q)$(if $(wildcard tests/bench/run),tests/bench/run $(O) $(BENCH),echo 'no benchmarks here' >&2; exit 1)
+
+.PHONY: bench-fleet
+bench-fleet: all ## 5,000 nodes in 100 groups: the list's first page, a whole look, a poller's memory.
+	$(Q)tests/deps
+	$(Q)INSTANTSTART_BUILD=$(abspath $(O)) tests/node_modules/.tools/bin/node tests/bench/fleet.mjs
 
 .PHONY: bench-logs
 bench-logs: all $(filter %/log_source %/log_raw %/log_viewers,$(BENCH)) ## One pod's log to 1, 50 and 200 viewers, beside a bare broadcast.

@@ -316,6 +316,48 @@ static const struct scenario dependencies = {.name = "reconcile_dependencies",
 					     .before = &control_plane};
 static const struct scenario pipeline = {.name = "create_cluster", PIPELINE};
 
+/* A group at zero, the autoscaler, what it works by. */
+#define SWITCH(on)                                                                       \
+	.kind = "set_autoscaling",                                                       \
+	.input = "{\"feature\": \"autoscaling\", \"enabled\": " on "}"
+#define NODE_CLASS                                                                       \
+	.kind = "create_node_class",                                                     \
+	.input = "{\"name\": \"gpu\", \"instance_groups\": [\"idle\"]}"
+#define NODE_POOL                                                                        \
+	.kind = "create_node_pool",                                                      \
+	.input = "{\"name\": \"train\", \"node_class_ref\": {\"name\": \"gpu\"}}"
+
+static const struct scenario idle_group = {
+	.name = "add_instance_group",
+	.kind = "add_instance_group",
+	.input = "{\"group_name\": \"idle\", \"instance_type\": \"ml.g5.12xlarge\", "
+		 "\"count\": 0, \"zone\": \"us-west-2a\", \"capacity_type\": "
+		 "\"on_demand\"}",
+	.before = &pipeline};
+static const struct scenario autoscaling = {
+	.name = "set_autoscaling", SWITCH("true"), .before = &idle_group};
+static const struct scenario node_class = {
+	.name = "create_node_class", NODE_CLASS, .before = &autoscaling};
+static const struct scenario node_pool = {
+	.name = "create_node_pool", NODE_POOL, .before = &node_class};
+
+/* Features: each on and off; the rows of the parent. */
+#define FEATURE(name, on)                                                                \
+	.kind = "set_" name, .input = "{\"feature\": \"" name "\", \"enabled\": " on "}"
+#define FEATURES                                                                         \
+	.kind = "update_features",                                                       \
+	.input = "{\"training_operator\": {\"enabled\": true}, "                         \
+		 "\"tiered_checkpointing\": {\"enabled\": true}}"
+
+static const struct scenario training = {
+	.name = "training_on", FEATURE("training_operator", "true"), .before = &pipeline};
+static const struct scenario inference = {.name = "inference_on",
+					  FEATURE("inference_operator", "true"),
+					  .before = &pipeline};
+static const struct scenario tiered = {.name = "tiered_on",
+				       FEATURE("tiered_checkpointing", "true"),
+				       .before = &pipeline};
+
 static const struct scenario scenarios[] = {
 	{.name = "create_eks_control_plane",
 	 .kind = "create_eks_control_plane",
@@ -340,6 +382,37 @@ static const struct scenario scenarios[] = {
 	 .target = "imported",
 	 .input = "{\"eks_name\": \"w000001\"}",
 	 .before = &pipeline},
+	{.name = "autoscaling_on", SWITCH("true"), .before = &pipeline},
+	{.name = "autoscaling_off", SWITCH("false"), .before = &autoscaling},
+	{.name = "create_node_class", NODE_CLASS, .before = &autoscaling},
+	{.name = "create_node_pool", NODE_POOL, .before = &node_class},
+	{.name = "delete_node_pool",
+	 .kind = "delete_node_pool",
+	 .input = "{\"name\": \"train\"}",
+	 .before = &node_pool},
+	{.name = "delete_node_class",
+	 .kind = "delete_node_class",
+	 .input = "{\"name\": \"gpu\"}",
+	 .before = &node_class},
+	{.name = "training_on",
+	 FEATURE("training_operator", "true"),
+	 .before = &pipeline},
+	{.name = "training_off",
+	 FEATURE("training_operator", "false"),
+	 .before = &training},
+	{.name = "inference_on",
+	 FEATURE("inference_operator", "true"),
+	 .before = &pipeline},
+	{.name = "inference_off",
+	 FEATURE("inference_operator", "false"),
+	 .before = &inference},
+	{.name = "tiered_on",
+	 FEATURE("tiered_checkpointing", "true"),
+	 .before = &pipeline},
+	{.name = "tiered_off",
+	 FEATURE("tiered_checkpointing", "false"),
+	 .before = &tiered},
+	{.name = "update_features", .has_stages = true, FEATURES, .before = &pipeline},
 	{.name = "create_cluster", .can_undo = true, .has_stages = true, PIPELINE},
 	{.name = "delete_cluster", .kind = "delete_cluster", .before = &pipeline},
 	{.name = "delete_control_plane",

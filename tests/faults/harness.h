@@ -100,7 +100,7 @@ struct spot {
 	bool in_stage; /* of an operation that the scenario's has started */
 };
 
-enum { INSTANCES = 3, SPOTS_MAX = 8192, QUERIES_MAX = 40, BASES_MAX = 16 };
+enum { INSTANCES = 3, SPOTS_MAX = 8192, QUERIES_MAX = 40, BASES_MAX = 24 };
 
 /* A world to begin from: before a scenario, or after it. */
 struct base {

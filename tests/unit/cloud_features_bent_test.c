@@ -271,3 +271,88 @@ Test(cloud_features_bent, bent_by_hand_both_ways_lead_on)
 	}
 	world_free(&w);
 }
+
+/* --- what others have installed -------------------------------------------------------
+ */
+
+static void install(const char *addon)
+{
+	lab_call(&w.s.l, "eks", "CreateAddon", "{s:s,s:s}", "clusterName", "demo",
+		 "addonName", addon);
+	lab_wait(&w.s.l, 60000);
+}
+
+static void put_deployment(const char *ns, const char *name)
+{
+	cloud_kube_put(w.s.l.cloud, "demo",
+		       json_pack("{s:s,s:s,s:{s:s}}", "apiVersion", "v1", "kind",
+				 "Namespace", "metadata", "name", ns));
+	cloud_kube_put(
+		w.s.l.cloud, "demo",
+		json_pack("{s:s,s:s,s:{s:s,s:s},s:{s:i,s:{s:{s:s}},s:{s:{s:{s:s}},s:{s:[{"
+			  "s:s,s:s}]}}}}",
+			  "apiVersion", "apps/v1", "kind", "Deployment", "metadata",
+			  "name", name, "namespace", ns, "spec", "replicas", 1,
+			  "selector", "matchLabels", "app", name, "template", "metadata",
+			  "labels", "app", name, "spec", "containers", "name", name,
+			  "image", "example.com/it:1"));
+	lab_wait(&w.s.l, 60000);
+}
+
+static void there_and_back(const char *how)
+{
+	const unsigned both = T | I;
+
+	keep(0);
+	world_set(&w, both, both, false, 0);
+	cr_assert_null(w.o.failed, "%s: %s\n%s", how, w.o.failed, w.o.log);
+	keep(both);
+	world_set(&w, both, both, false, 0);
+	cr_expect_eq(w.o.mutations, 0, "%s, twice: %s", how, w.o.log);
+	world_set(&w, both, 0, false, 0);
+	expect_set(0, how);
+}
+
+Test(cloud_features_bent, what_others_have_installed_is_used_and_stays)
+{
+	world_build(&w);
+	install("eks-pod-identity-agent");
+	install("cert-manager");
+	install("metrics-server");
+	install("aws-mountpoint-s3-csi-driver");
+	install("aws-fsx-csi-driver");
+	there_and_back("add-ons of others");
+	cr_expect_null(strstr(w.sign[T | I], "role is-demo-s3-csi"),
+		       "a driver of others");
+	world_free(&w);
+}
+
+/* Case DP-09: KEDA and the load-balancer controller must not be there twice. */
+Test(cloud_features_bent, DP_09_keda_and_controller_of_others_are_not_brought_again)
+{
+	world_build(&w);
+	put_deployment("keda", "keda-operator");
+	put_deployment("kube-system", "aws-load-balancer-controller");
+	there_and_back("KEDA and controller of others");
+	cr_expect_null(strstr(w.sign[T | I], "role is-demo-inference-keda"));
+	cr_expect_null(strstr(w.sign[T | I], "role is-demo-inference-alb"));
+	cr_expect(strstr(w.sign[T | I], "role SageMakerHyperPodInference"));
+	world_free(&w);
+}
+
+/* A feature that is held by what uses it is as it was. */
+Test(cloud_features_bent, what_uses_an_operator_holds_it)
+{
+	learn();
+	world_go(&w, T | I);
+	cloud_kube_put(w.s.l.cloud, "demo",
+		       json_pack("{s:s,s:s,s:{s:s,s:s},s:{}}", "apiVersion",
+				 "sagemaker.amazonaws.com/v1", "kind",
+				 "HyperPodPyTorchJob", "metadata", "name", "llama",
+				 "namespace", "default", "spec"));
+	world_set(&w, T, 0, false, 0);
+	cr_assert(w.o.failed && strstr(w.o.failed, "HyperPodPyTorchJob default/llama"),
+		  "%s", w.o.failed);
+	cr_expect_eq(w.o.mutations, 0);
+	world_free(&w);
+}

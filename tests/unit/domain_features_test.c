@@ -229,6 +229,14 @@ Test(domain_features, the_identity_of_the_training_operator)
 		 TRAINING("training_operator_identity"),
 		 .answers = ONE("arn:other", "'instantstart:cluster':'demo'"),
 		 .says = {"call eks:DeletePodIdentityAssociation"}},
+	};
+
+	SCENES_HOLD(rows);
+}
+
+Test(domain_features, rights_and_pods_of_the_training_operator)
+{
+	static const struct scene rows[] = {
 		{.id = "least privilege: one action on one cluster",
 		 ON,
 		 TRAINING("training_operator_role_policy"),

@@ -58,7 +58,7 @@ bool identity_observe(struct step_ctx *c, struct exchange *x)
 {
 	const struct component *k = component_here(c);
 
-	return component_wanted(c, k) && identity_read(c, x, k);
+	return component_bound(c, k) && identity_read(c, x, k);
 }
 
 /*
@@ -94,7 +94,7 @@ void identity_plan(struct step_ctx *c, struct exchange *x)
 	const json_t *one = json_at(saw(c, "one"), "association");
 	const char *role = name_role_arn(c, k->role->purpose);
 
-	if (!component_wanted(c, k))
+	if (!component_bound(c, k))
 		return;
 	if (one && !streq(json_str_or(one, "roleArn", ""), role)) {
 		bound_to_other(c, x, k, one, role);

@@ -13,6 +13,9 @@
 /* Whether the component's rows have something to do: it is wanted, and what
  * it needs has not failed. */
 bool component_wanted(const struct step_ctx *c, const struct component *k);
+/* As wanted, and its identity is ours to make: a driver that was there before the
+ * feature has what it needs from whoever brought it (data.present.<name>). */
+bool component_bound(const struct step_ctx *c, const struct component *k);
 /* The component of the present row, by its phase. */
 const struct component *component_here(const struct step_ctx *c);
 /* What carries the tag was brought by a feature, and goes with it. */

@@ -48,6 +48,12 @@ bool component_wanted(const struct step_ctx *c, const struct component *k)
 	return !k->needs || !streq(state_of(c, k->needs), "failed");
 }
 
+bool component_bound(const struct step_ctx *c, const struct component *k)
+{
+	return component_wanted(c, k) &&
+	       !json_at(c->data, arena_printf(c->arena, "present.%s", k->name));
+}
+
 void component_state(struct step_ctx *c, const struct component *k, const char *state,
 		     const char *version)
 {

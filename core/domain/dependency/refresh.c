@@ -16,7 +16,7 @@ bool refresh_observe(struct step_ctx *c, struct exchange *x)
 {
 	const struct component *k = component_here(c);
 
-	return component_wanted(c, k) &&
+	return component_bound(c, k) &&
 	       (identity_read(c, x, k) ||
 		read_kube(c, x, "pods",
 			  &(struct kube_request){.verb = KUBE_LIST,
@@ -64,7 +64,7 @@ static const json_t *stale_pod(const struct step_ctx *c, const struct component 
 void refresh_plan(struct step_ctx *c, struct exchange *x)
 {
 	const struct component *k = component_here(c);
-	const json_t *pod = component_wanted(c, k) ? stale_pod(c, k) : NULL;
+	const json_t *pod = component_bound(c, k) ? stale_pod(c, k) : NULL;
 	struct kube_request r = {.verb = KUBE_DELETE,
 				 .api = "v1",
 				 .plural = "pods",

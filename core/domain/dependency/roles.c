@@ -4,7 +4,7 @@
 
 static bool role_is_unwanted(const struct step_ctx *c)
 {
-	return !component_wanted(c, component_here(c));
+	return !component_bound(c, component_here(c));
 }
 
 /* Buckets are granted one by one, by the storages that mount them. */

@@ -214,7 +214,12 @@ void survey_save(struct step_ctx *c, const struct feature *f)
 		step_save_str(c, "hyperpod_arn", arn);
 	for (size_t i = 0; f->brings && f->brings[i]; i++) {
 		const char *name = f->brings[i]->name;
+		const json_t *addon =
+			json_at(saw(c, survey_key(c, "addon", name)), "addon");
 
+		if (addon && !json_object_get(json_at(addon, "tags"), FEATURE_TAG))
+			step_save(c, arena_printf(c->arena, "present.%s", name),
+				  json_true());
 		if (saw_ok(c, survey_key(c, "sign", name)))
 			step_save(c, arena_printf(c->arena, "elsewhere.%s", name),
 				  json_true());
