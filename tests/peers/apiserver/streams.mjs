@@ -55,20 +55,24 @@ export const cases = {
 		assert.deepEqual(seen.changes.map(([type, name]) => `${type} ${name}`), ['ADDED c', 'MODIFIED c']);
 		/* The last change was what ended it: it does not count as seen. */
 		assert.equal(seen.resource_version, seen.changes[0][2]);
-		const second = w.ask({...q, resource_version: seen.resource_version, until: 4});
+		const second = w.ask({...q, resource_version: seen.resource_version, until: 3});
 
 		await meanwhile(w, [['DELETE', '/configmaps/c'], ['POST', '/configmaps', map('c')]]);
-		assert.deepEqual((await second).changes.map(([type]) => type), ['MODIFIED', 'DELETED', 'ADDED', 'ADDED']
-			.slice(0, 0).concat((await second).changes.map(([type]) => type)));
+		assert.deepEqual((await second).changes.map(([type]) => type), ['MODIFIED', 'DELETED', 'ADDED']);
 	},
 	async 'a watch that ends by its time stands at a bookmark'(w) {
 		const {metadata: {resourceVersion}} = ok(await w.ask({do: 'list_all', ...maps(w.ns)}));
-		const q = {do: 'watch', ...maps(w.ns), resource_version: resourceVersion, watch_seconds: 3, until: 9,
+		const q = {do: 'watch', ...maps(w.ns), resource_version: resourceVersion, watch_seconds: 6, until: 9,
 			field_selector: 'metadata.name=nothing'};
-		const watch = w.ask(q);
+		let open = true;
+		const watch = w.ask(q).finally(() => open = false);
 
-		await meanwhile(w, [['POST', '/configmaps', map('c')]]);
-		const r = await watch;
+		/* Changes that it does not ask for, all the time: it may not be there yet. */
+		for (let i = 0; open; i++) {
+			await meanwhile(w, [['POST', '/configmaps', map(`c${i}`)]]);
+			await sleep(200);
+		}
+		const r = await watch; /* the server sends one two seconds before the end */
 
 		assert.equal(`${r.end} ${r.status}`, 'resume 200');
 		assert.deepEqual(r.changes, []);
@@ -77,10 +81,11 @@ export const cases = {
 	async 'a version that nobody gave'(w) {
 		const r = await w.ask({do: 'watch', ...maps(w.ns), resource_version: 'rubbish', watch_seconds: 3, until: 1});
 
-		assert.equal(`${r.end} ${r.status}`, 'refused 400', JSON.stringify(r));
+		/* 1.35 calls it an internal error. */
+		assert.equal(`${r.end} ${r.status}`, 'refused 500', JSON.stringify(r));
 		const future = await w.ask({do: 'watch', ...maps(w.ns), resource_version: '99999999999', watch_seconds: 3, until: 1});
 
-		assert.notEqual(future.end, 'resume', JSON.stringify(future));
+		assert.equal(`${future.end} ${future.changes.length}`, 'resume 0', 'the server waits for it to come');
 	},
 	async 'logs'(w) {
 		const text = ['one', 'two', 'three'].map((t, i) => line(i, t)).join('');
@@ -103,7 +108,7 @@ export const cases = {
 
 		refused(wrong, 400, 'BadRequest', 'cloud-refused');
 		assert.match(wrong.message, /container none is not valid for pod p/);
-		refused(await w.ask({do: 'log', ...pods(w.ns), name: 'none'}), 404, 'NotFound', 'cloud-not_found');
+		refused(await w.ask({do: 'log', ...pods(w.ns), name: 'none'}), 404, 'NotFound', 'cloud-not-found');
 		ok(await w.ask({do: 'create', ...pods(w.ns), body: pod(w.ns, 'nowhere', {spec: {nodeSelector: {a: 'nowhere'}}})}));
 		const unplaced = await w.ask({do: 'log', ...pods(w.ns), name: 'nowhere'});
 

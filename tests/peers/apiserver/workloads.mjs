@@ -78,6 +78,7 @@ export const cases = {
 		assert.deepEqual(ok(await w.ask({do: 'list_all', ...pods(w.ns)})).items, [], 'foreground: pods first');
 	},
 	async 'dependents left alone'(w) {
+		await needNode(w, 'hyperpod-i-1');
 		const d = {api: 'apps/v1', plural: 'deployments', ns: w.ns};
 		const labels = {app: 'd'};
 
@@ -148,8 +149,8 @@ export const cases = {
 					'kubernetes.io/metadata.name': w.ns}}, rules: [{apiGroups: [''], apiVersions: ['v1'],
 					operations: ['CREATE'], resources: ['configmaps']}]}]}}));
 		const r = await waitFor('the webhook is called', async () => {
-			const x = await w.ask({do: 'apply', api: 'v1', plural: 'configmaps', ns: w.ns, name: `c${Date.now()}`, body: {
-				apiVersion: 'v1', kind: 'ConfigMap', metadata: {}}});
+			const x = await w.ask({do: 'create', api: 'v1', plural: 'configmaps', ns: w.ns, dry_run: true, body: {
+				apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'c'}}});
 
 			return !x.ok && x;
 		});

@@ -30,6 +30,8 @@ func kwok() error {
 		return err
 	}
 	command := cmd.NewCommand(ctx)
+	// The Kubernetes programs have registered a --version of another type.
+	command.Version = ""
 	command.PersistentFlags().AddFlagSet(flags)
 	return command.ExecuteContext(ctx)
 }
