@@ -284,7 +284,7 @@ struct park *park_open(struct arena *a, struct loop *loop, int listen_fd,
 				   MHD_OPTION_CONNECTION_LIMIT, (unsigned)PARK_MAX + 64,
 				   MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 				   (size_t)CONNECTION_BYTES, MHD_OPTION_NOTIFY_COMPLETED,
-				   completed, NULL, MHD_OPTION_END);
+				   completed, p, MHD_OPTION_END);
 	if (!p->http || !p->go_back || !p->refused) {
 		err_set(e, ERR_INTERNAL, "The HTTP daemon does not start");
 		return NULL;
