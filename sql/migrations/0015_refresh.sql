@@ -193,75 +193,89 @@ create function node_note(p_cluster text, p_node text, p_was jsonb, p_now jsonb,
 		and p_was#>>path <> p_now#>>path
 $$;
 
--- Writes what has changed; says how many, and one of them.
-create function node_write(r refresh, p_rows jsonb, p_at timestamptz, out n bigint,
-	out one text) language plpgsql as $$
-declare
-	i record;
+-- Writes one row if it has changed; true: it has. Rows are looked up one by one, by
+-- their key: a join with a page is planned before anybody knows how many there are.
+create function node_write(p_cluster text, p_name text, p_was jsonb, p_now jsonb,
+	p_at timestamptz) returns boolean language plpgsql as $$
 begin
-	n := 0;
-	for i in select name, was, case when same then was || is_ else is_ end as is_
-		from (select c.name, c.observed as was, v.observed as is_,
-				c.observed->>'instance_id' is not distinct from v.observed->>'instance_id'
-				or v.observed ? 'kubernetes' as same
-			from jsonb_to_recordset(p_rows) as v (name text, observed jsonb)
-			join catalog c on c.kind = 'node' and c.cluster = r.cluster and c.name = v.name) x
-	loop
-		if i.is_ <> i.was then
-			perform node_note(r.cluster, i.name, i.was, i.is_, p_at);
-			update catalog set observed = i.is_, observed_at = p_at, updated_at = p_at
-			where kind = 'node' and cluster = r.cluster and name = i.name;
-			n := n + 1;
-			one := i.name;
-		else
-			update catalog set observed_at = p_at
-			where kind = 'node' and cluster = r.cluster and name = i.name;
-		end if;
-	end loop;
+	if p_was = p_now then
+		update catalog set observed_at = p_at
+		where kind = 'node' and cluster = p_cluster and name = p_name;
+		return false;
+	end if;
+	perform node_note(p_cluster, p_name, p_was, p_now, p_at);
+	update catalog set observed = p_now, observed_at = p_at, updated_at = p_at
+	where kind = 'node' and cluster = p_cluster and name = p_name;
+	return true;
 end $$;
 
+-- Another instance begins with nothing of the one before.
 create function refresh_nodes(r refresh, p_rows jsonb, p_at timestamptz) returns void
 language plpgsql as $$
 declare
-	v_new bigint;
-	w record;
+	i record;
+	v_was jsonb;
+	v_n bigint := 0;
+	v_one text;
 begin
-	w := node_write(r, p_rows, p_at);
-	insert into catalog (kind, cluster, name, observed, observed_at, created_at, updated_at)
-	select 'node', r.cluster, name, observed, p_at, p_at, p_at
-	from jsonb_to_recordset(p_rows) as v (name text, observed jsonb)
-	on conflict do nothing;
-	get diagnostics v_new = row_count;
-	perform node_tell(r.cluster, w.n + v_new, case when v_new = 0 then w.one end);
+	for i in select name, observed
+		from jsonb_to_recordset(p_rows) as v (name text, observed jsonb) loop
+		select observed into v_was from catalog
+		where kind = 'node' and cluster = r.cluster and name = i.name;
+		if not found then
+			insert into catalog (kind, cluster, name, observed, observed_at, created_at, updated_at)
+			values ('node', r.cluster, i.name, i.observed, p_at, p_at, p_at);
+		elsif not node_write(r.cluster, i.name, v_was, case
+			when v_was->>'instance_id' = i.observed->>'instance_id' then v_was || i.observed
+			else i.observed end, p_at) then
+			continue;
+		end if;
+		v_n := v_n + 1;
+		v_one := i.name;
+	end loop;
+	perform node_tell(r.cluster, v_n, v_one);
 end $$;
 
 -- By instance: {instance_id, kubernetes}.
 create function refresh_kube_nodes(r refresh, p_rows jsonb, p_at timestamptz) returns void
 language plpgsql as $$
 declare
-	w record;
+	i record;
+	v_name text;
+	v_was jsonb;
+	v_n bigint := 0;
+	v_one text;
 begin
 	insert into node_use as u (cluster, instance_id, round)
 	select r.cluster, instance_id, r.round
 	from jsonb_to_recordset(p_rows) as v (instance_id text)
 	on conflict (cluster, instance_id) do update
 		set round = excluded.round, pods = 0, gpus = 0, efas = 0;
-	w := node_write(r, (select coalesce(jsonb_agg(jsonb_build_object('name', c.name, 'observed',
-			jsonb_build_object('kubernetes', v.kubernetes))), '[]')
-		from jsonb_to_recordset(p_rows) as v (instance_id text, kubernetes jsonb)
-		join catalog c on c.kind = 'node' and c.cluster = r.cluster
-			and c.observed->>'instance_id' = v.instance_id), p_at);
-	perform node_tell(r.cluster, w.n, w.one);
+	for i in select instance_id, kubernetes
+		from jsonb_to_recordset(p_rows) as v (instance_id text, kubernetes jsonb) loop
+		select name, observed into v_name, v_was from catalog where kind = 'node'
+			and cluster = r.cluster and observed->>'instance_id' = i.instance_id;
+		if found and node_write(r.cluster, v_name, v_was,
+			v_was || jsonb_build_object('kubernetes', i.kubernetes), p_at) then
+			v_n := v_n + 1;
+			v_one := v_name;
+		end if;
+	end loop;
+	perform node_tell(r.cluster, v_n, v_one);
 end $$;
 
 -- By instance: {instance_id, pods, gpus, efas}, of this page's pods.
-create function refresh_kube_pods(r refresh, p_rows jsonb) returns void language sql as $$
-	update node_use u set pods = u.pods + v.pods, gpus = u.gpus + v.gpus,
-		efas = u.efas + v.efas
-	from jsonb_to_recordset(p_rows) as v (instance_id text, pods bigint, gpus bigint,
-		efas bigint)
-	where u.cluster = r.cluster and u.instance_id = v.instance_id and u.round = r.round
-$$;
+create function refresh_kube_pods(r refresh, p_rows jsonb) returns void
+language plpgsql as $$
+declare
+	i record;
+begin
+	for i in select * from jsonb_to_recordset(p_rows) as v (instance_id text, pods bigint,
+		gpus bigint, efas bigint) loop
+		update node_use set pods = pods + i.pods, gpus = gpus + i.gpus, efas = efas + i.efas
+		where cluster = r.cluster and instance_id = i.instance_id and round = r.round;
+	end loop;
+end $$;
 
 -- One news for a page, not one for each of thousands of rows.
 create function node_tell(p_cluster text, p_n bigint, p_one text) returns void
@@ -279,22 +293,26 @@ create function refresh_sum(r refresh, p_at timestamptz) returns text
 language plpgsql as $$
 declare
 	v_last text;
-	v_n bigint;
+	v_n bigint := 0;
+	v_now jsonb;
+	i record;
+	u record;
 begin
 	select max(name) into v_last from (select name from catalog where kind = 'node'
 		and cluster = r.cluster and (r.cursor is null or name > r.cursor)
 		order by name limit 500) x;
-	update catalog c set observed = s.observed, updated_at = p_at
-	from (select c.name, case when u.round = r.round then c.observed || jsonb_build_object(
-			'use', jsonb_build_object('pods', u.pods, 'gpus', u.gpus, 'efas', u.efas))
-		else c.observed - 'kubernetes' - 'use' end as observed
-		from catalog c left join node_use u on u.cluster = c.cluster
-			and u.instance_id = c.observed->>'instance_id'
-		where c.kind = 'node' and c.cluster = r.cluster
-			and (r.cursor is null or c.name > r.cursor) and c.name <= v_last) s
-	where c.kind = 'node' and c.cluster = r.cluster and c.name = s.name
-		and c.observed <> s.observed;
-	get diagnostics v_n = row_count;
+	for i in select name, observed from catalog where kind = 'node' and cluster = r.cluster
+		and (r.cursor is null or name > r.cursor) and name <= v_last loop
+		select pods, gpus, efas into u from node_use where cluster = r.cluster
+			and instance_id = i.observed->>'instance_id' and round = r.round;
+		v_now := case when found then i.observed || jsonb_build_object('use',
+				jsonb_build_object('pods', u.pods, 'gpus', u.gpus, 'efas', u.efas))
+			else i.observed - 'kubernetes' - 'use' end;
+		continue when v_now = i.observed;
+		update catalog set observed = v_now, updated_at = p_at
+		where kind = 'node' and cluster = r.cluster and name = i.name;
+		v_n := v_n + 1;
+	end loop;
 	perform node_tell(r.cluster, v_n, null);
 	return v_last;
 end $$;

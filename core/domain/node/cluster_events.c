@@ -68,7 +68,7 @@ const struct field cluster_event_out[] = {
 	TEXT("instance", "The instance."),
 	OUT("text", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "What happened."),
 	TEXT("reason", "Why, when SageMaker gives a reason and it was looked up."),
-	OUT("detail", FIELD_ANY, .doc = "SageMaker's detail, as it is."),
+	OUT("detail", FIELD_OBJECT, .flags = FIELD_OPEN, .doc = "SageMaker's detail, as it is."),
 	FIELD_END};
 
 static const struct field list_events_out[] = {
@@ -99,18 +99,15 @@ const char *cluster_event_reason(const json_t *detail)
 
 json_t *cluster_event_item(const json_t *event, const json_t *detail)
 {
-	char at[TIME_TEXT];
-
-	return json_pack(
-		"{s:s, s:s, s:s, s:s, s:s*, s:s*, s:s, s:s*}", "id",
-		json_str_or(event, "EventId", "?"), "at",
-		time_rfc3339((int64_t)(json_num_or(event, "EventTime", 0) * 1000), at),
-		"level", json_str_or(event, "EventLevel", "Info"), "resource",
-		json_str_or(event, "ResourceType", "Cluster"), "group",
-		json_str_at(event, "InstanceGroupName"), "instance",
-		json_str_at(event, "InstanceId"), "text",
-		json_str_or(event, "Description", ""), "reason",
-		cluster_event_reason(detail));
+	return json_pack("{s:s, s:s, s:s, s:s, s:s*, s:s*, s:s, s:s*}", "id",
+			 json_str_or(event, "EventId", "?"), "at",
+			 json_str_or(event, "EventTime", ""), "level",
+			 json_str_or(event, "EventLevel", "Info"), "resource",
+			 json_str_or(event, "ResourceType", "Cluster"), "group",
+			 json_str_at(event, "InstanceGroupName"), "instance",
+			 json_str_at(event, "InstanceId"), "text",
+			 json_str_or(event, "Description", ""), "reason",
+			 cluster_event_reason(detail));
 }
 
 /* --- reads ------------------------------------------------------------- */
@@ -169,7 +166,7 @@ static bool put_time(json_t *in, const char *member, const char *text,
 	if (!text)
 		return true;
 	if (time_parse_rfc3339(text, &ms)) {
-		json_put(in, member, json_real((double)ms / 1000));
+		json_put_str(in, member, text);
 		return true;
 	}
 	err_set(e, ERR_INVALID_INPUT, "%s is no moment", text);

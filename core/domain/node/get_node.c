@@ -46,12 +46,12 @@ static const struct field get_node_out[] = {
 	    .doc = "Stays when the instance is replaced."),
 	OUT("group", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Its instance group."),
 	OUT("status", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "As SageMaker says."),
-	OUT("details", FIELD_ANY, .flags = FIELD_REQUIRED,
+	OUT("details", FIELD_OBJECT, .flags = FIELD_REQUIRED | FIELD_OPEN,
 	    .doc = "All that SageMaker says of it."),
-	OUT("kubernetes", FIELD_ANY, .flags = FIELD_NULLABLE,
+	OUT("kubernetes", FIELD_OBJECT, .flags = FIELD_NULLABLE | FIELD_OPEN,
 	    .doc = "Ready, schedulable, taints, health, faults, accelerators; null when it is "
 		   "not there."),
-	OUT("pods", FIELD_ANY, .flags = FIELD_REQUIRED,
+	OUT("pods", FIELD_OBJECT, .flags = FIELD_REQUIRED | FIELD_MANY | FIELD_OPEN,
 	    .doc = "Pods on it: name, namespace, phase, and whether they end with it."),
 	OUT("local_volumes", FIELD_STRS, .flags = FIELD_REQUIRED,
 	    .doc = "Volumes that are lost when it is replaced or deleted."),
@@ -275,15 +275,9 @@ static void add_launch(struct found *f)
 	static const char *const moments[][2] = {
 		{"LaunchTime", "launched"},
 		{"LastSoftwareUpdateTime", "software updated"}};
-	char at[TIME_TEXT];
-
-	for (size_t i = 0; i < 2; i++) {
-		const double s = json_num_or(f->details, moments[i][0], 0);
-
-		if (s > 0)
-			add(f, time_rfc3339((int64_t)(s * 1000), at), "sagemaker", "Info",
-			    moments[i][1], f->instance_id);
-	}
+	for (size_t i = 0; i < 2; i++)
+		add(f, json_str_at(f->details, moments[i][0]), "sagemaker", "Info",
+		    moments[i][1], f->instance_id);
 }
 
 static bool run_get_node(struct call *c, const void *in, struct reply *ret, struct err *e)

@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "core/base/clock.h"
-
 static const char prefix[] = "hyperpod-";
 
 #define LABEL "sagemaker.amazonaws.com/"
@@ -14,18 +12,16 @@ static json_t *one_row(const json_t *s)
 {
 	const char *id = json_str_or(s, "InstanceId", "");
 	const char *logical = json_str_at(s, "NodeLogicalId");
-	const double launched = json_num_or(s, "LaunchTime", 0);
-	char at[TIME_TEXT];
 
-	return json_pack(
-		"{s:s, s:{s:s, s:s*, s:s, s:s*, s:s, s:s*, s:s*, s:s*}}", "name",
-		logical ? logical : id, "observed", "instance_id", id, "logical_id",
-		logical, "group", json_str_or(s, "InstanceGroupName", "?"),
-		"instance_type", json_str_at(s, "InstanceType"), "status",
-		json_str_or(s, "InstanceStatus.Status", "unknown"), "message",
-		json_str_at(s, "InstanceStatus.Message"), "launched_at",
-		launched > 0 ? time_rfc3339((int64_t)(launched * 1000), at) : NULL,
-		"image", json_str_at(s, "ImageVersionStatus"));
+	return json_pack("{s:s, s:{s:s, s:s*, s:s, s:s*, s:s, s:s*, s:s*, s:s*}}", "name",
+			 logical ? logical : id, "observed", "instance_id", id,
+			 "logical_id", logical, "group",
+			 json_str_or(s, "InstanceGroupName", "?"), "instance_type",
+			 json_str_at(s, "InstanceType"), "status",
+			 json_str_or(s, "InstanceStatus.Status", "unknown"), "message",
+			 json_str_at(s, "InstanceStatus.Message"), "launched_at",
+			 json_str_at(s, "LaunchTime"), "image",
+			 json_str_at(s, "ImageVersionStatus"));
 }
 
 json_t *node_rows(const json_t *summaries)

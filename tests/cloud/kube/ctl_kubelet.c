@@ -235,6 +235,19 @@ static void run_pod(struct ks *k, struct arena *a, const json_t *pod)
 		start(k, pod);
 }
 
+/* Of a fleet: it runs as long as its node is there, and there are thousands. */
+static bool is_fleet(struct ks *k, const json_t *pod)
+{
+	const json_t *meta = json_object_get(pod, "metadata");
+	const json_t *labels = json_object_get(meta, "labels");
+
+	return json_object_get(labels, "cloud/fleet") &&
+	       !json_object_get(meta, "deletionTimestamp") &&
+	       ks_at(k, "/nodes", NULL,
+		     json_string_value(
+			     json_object_get(json_object_get(pod, "spec"), "nodeName")));
+}
+
 void ks_run_kubelet(struct ks *k)
 {
 	struct arena a;
@@ -245,6 +258,8 @@ void ks_run_kubelet(struct ks *k)
 	arena_init(&a, 0);
 	list = ks_snapshot(k, &a, "/pods");
 	json_array_foreach(list, i, pod) {
+		if (is_fleet(k, pod))
+			continue;
 		if (!json_str_at(pod, "metadata.deletionTimestamp")) {
 			if (json_str_at(pod, "spec.nodeName"))
 				run_pod(k, &a, pod);

@@ -301,8 +301,12 @@ static void run_daemon_set(struct ks *k, struct arena *a, const json_t *set)
 		return;
 	json_array_foreach(nodes, i, node) {
 		const char *name = json_str_or(node, "metadata.name", "");
-		json_t *pod = pod_on(&p, name);
+		json_t *pod;
 
+		/* A fleet comes with the pods that it has: see sagemaker/fleet.c. */
+		if (json_object_get(json_at(node, "metadata.labels"), "cloud/fleet"))
+			continue;
+		pod = pod_on(&p, name);
 		/* Unschedulable nodes keep theirs: daemons tolerate that. */
 		if (!ks_node_selected(json_at(set, "spec.template.spec"), node)) {
 			if (pod)

@@ -34,8 +34,8 @@ static void fleet_pod(struct sm_work *w, const char *eks, const char *node, int6
 			  "s:{s:{s:s, s:s}}}]}, s:{s:s, s:[{s:s, s:s}]}}",
 			  "apiVersion", "v1", "kind", "Pod", "metadata", "name",
 			  json_sprintf("work-%s-%lld", node, (long long)n), "namespace",
-			  "default", "labels", "app", "fleet", "spec", "nodeName", node,
-			  "containers", "name", "main", "image", "registry/work:1",
+			  "default", "labels", "cloud/fleet", "true", "spec", "nodeName",
+			  node, "containers", "name", "main", "image", "registry/work:1",
 			  "resources", "limits", "nvidia.com/gpu", "1",
 			  "vpc.amazonaws.com/efa", "1", "status", "phase", "Running",
 			  "conditions", "type", "Ready", "status", "True"));
@@ -49,7 +49,7 @@ static void fleet_node(struct sm_work *w, const struct fleet *f, const json_t *g
 	const char *eks = json_str_or(w->cluster, "_eks", "");
 	json_t *node = json_pack(
 		"{s:s, s:s, s:O, s:s, s:{s:s}, s:o, s:s, s:s, s:s, s:i, s:b, s:{s:s, s:s}, "
-		"s:o, s:s}",
+		"s:o, s:s, s:{s:s}}",
 		"NodeLogicalId", id, "InstanceId", instance, "InstanceGroupName",
 		json_object_get(group, "InstanceGroupName"), "InstanceType", f->type,
 		"InstanceStatus", "Status", "Running", "LaunchTime",
@@ -58,7 +58,7 @@ static void fleet_node(struct sm_work *w, const struct fleet *f, const json_t *g
 		f->zone, "AvailabilityZoneId", f->zone_id, "PrivatePrimaryIp",
 		json_sprintf("10.%lld.%lld.%lld", (long long)(100 + n / 62500),
 			     (long long)(n / 250 % 250), (long long)(n % 250 + 1)),
-		"CapacityType", "OnDemand");
+		"CapacityType", "OnDemand", "_labels", "cloud/fleet", "true");
 	const char *name = arena_printf(w->arena, "hyperpod-%s", instance);
 
 	cloud_put(w->cloud, SM_NODES, id, node);
