@@ -26,12 +26,13 @@ begin
 		= to_jsonb(old) - 'updated_at' - 'observed_at' then
 		return null;
 	end if;
+	-- A notification holds 8000 bytes; a longer name must not undo what it tells of.
 	perform pg_notify('instantstart_catalog', json_build_object('t', 'catalog',
 		'what', case when tg_table_name = 'catalog' then
 			case v->>'kind' when 'instance_group' then 'group' else v->>'kind' end
 			else tg_table_name::text end,
-		'cluster', coalesce(v->>'cluster', v->>'name'),
-		'name', coalesce(v->>'name', v->>'id'))::text);
+		'cluster', left(coalesce(v->>'cluster', v->>'name'), 500),
+		'name', left(coalesce(v->>'name', v->>'id'), 500))::text);
 	return null;
 end $$;
 
