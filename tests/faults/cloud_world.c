@@ -265,6 +265,19 @@ static const char *name_of_fault(int fault)
 	return faults[fault];
 }
 
+/* "nodes": the instances that there are. */
+static void fill(struct harness *h, json_t *input)
+{
+	json_t *nodes = json_object_get(input, "nodes"), *node;
+	const char *id;
+
+	if (!nodes)
+		return;
+	json_array_clear(nodes);
+	json_object_foreach(cloud_table(lab(h)->cloud, "sagemaker.node"), id, node)
+		json_push(nodes, json_string(json_str_or(node, "InstanceId", "")));
+}
+
 static void begun(struct harness *h)
 {
 	json_array_clear(lab(h)->arrived);
@@ -414,6 +427,18 @@ static const struct scenario scenarios[] = {
 	 .before = &tiered},
 	{.name = "update_features", .has_stages = true, FEATURES, .before = &pipeline},
 	{.name = "create_cluster", .can_undo = true, .has_stages = true, PIPELINE},
+	{.name = "reboot_nodes",
+	 .kind = "reboot_nodes",
+	 .input = "{\"nodes\": []}",
+	 .before = &pipeline},
+	{.name = "replace_nodes",
+	 .kind = "replace_nodes",
+	 .input = "{\"nodes\": []}",
+	 .before = &pipeline},
+	{.name = "delete_nodes",
+	 .kind = "delete_nodes",
+	 .input = "{\"nodes\": []}",
+	 .before = &pipeline},
 	{.name = "delete_cluster", .kind = "delete_cluster", .before = &pipeline},
 	{.name = "delete_control_plane",
 	 .kind = "delete_cluster",
@@ -434,6 +459,7 @@ const struct fault_world cloud_world = {
 	.forget = forget,
 	.attach = attach,
 	.exchange = exchange,
+	.fill = fill,
 	.begun = begun,
 	.set_fault = set_fault,
 	.set_random = set_random,

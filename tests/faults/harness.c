@@ -181,6 +181,8 @@ static void submit(struct harness *h)
 	if (sc->input &&
 	    json_object_update(input, json_parse(&h->run, str_of(sc->input), &e)) != 0)
 		harness_blame(h, "the input of %s: %s", sc->name, e.detail);
+	if (h->world->fill)
+		h->world->fill(h, input);
 	s.digest = json_digest(&h->run, input);
 	id_make(&h->rng.rng, h->clock.wall, "op_", h->op, sizeof(h->op));
 	harness_sync_admin(h);

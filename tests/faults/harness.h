@@ -45,6 +45,8 @@ struct fault_world {
 	/* The exchange seam of a runner; NULL: its aws, kube and helm are set. */
 	void (*exchange)(struct runner *r, const struct exchange *x, const char *token,
 			 struct arena *a, struct answer *ret);
+	/* What an input cannot say before the world exists; may be NULL. */
+	void (*fill)(struct harness *h, json_t *input);
 	/* An operation begins: what arrived so far was of the one before it. */
 	void (*begun)(struct harness *h);
 	/* The n-th mutation from now (from 1) meets a fault; 0: none. */
