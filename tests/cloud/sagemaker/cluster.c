@@ -159,6 +159,31 @@ bool sm_describe_cluster(struct cloud_call *c, json_t **ret_out)
 
 /* --- update ---------------------------------------------------------------- */
 
+/* Fixed when the group was made; left out, it stays as it is. */
+static bool check_fixed(struct cloud_call *c, const json_t *g, const json_t *was)
+{
+	static const char *const fixed[] = {"OverrideVpcConfig", "CapacityRequirements",
+					    "NetworkInterface"};
+	const json_t *types = json_at(g, "InstanceRequirements.InstanceTypes");
+
+	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) {
+		const json_t *v = json_object_get(g, fixed[i]);
+
+		if (v && !json_equal(v, json_object_get(was, fixed[i])))
+			return cloud_fault(c, "ValidationException",
+					   "%s of instance group %s cannot be changed.",
+					   fixed[i],
+					   json_str_or(g, "InstanceGroupName", ""));
+	}
+	if (types &&
+	    !json_equal(types, json_at(was, "InstanceRequirements.CurrentInstanceTypes")))
+		return cloud_fault(
+			c, "ValidationException",
+			"InstanceRequirements of instance group %s cannot be changed.",
+			json_str_or(g, "InstanceGroupName", ""));
+	return true;
+}
+
 static bool check_changes(struct cloud_call *c, const json_t *cluster)
 {
 	size_t i;
@@ -179,14 +204,8 @@ static bool check_changes(struct cloud_call *c, const json_t *cluster)
 				c, "ValidationException",
 				"InstanceType of instance group %s cannot be changed.",
 				name);
-		if (was && json_object_get(g, "OverrideVpcConfig") &&
-		    !json_equal(json_object_get(g, "OverrideVpcConfig"),
-				json_object_get(was, "OverrideVpcConfig")))
-			return cloud_fault(
-				c, "ValidationException",
-				"OverrideVpcConfig of instance group %s cannot be "
-				"changed.",
-				name);
+		if (was && !check_fixed(c, g, was))
+			return false;
 	}
 	json_array_foreach(json_object_get(c->in, "InstanceGroupsToDelete"), i, g)
 		if (!sm_group(cluster, json_string_value(g)))
@@ -204,6 +223,7 @@ static void put_group(struct sm_work *w, const json_t *spec)
 	const char *name = json_str_or(spec, "InstanceGroupName", "");
 	json_t *was = sm_group(w->cluster, name), *g = sm_group_from(spec, was);
 
+	sm_min_gate(w, g, was);
 	if (was) {
 		json_object_clear(was);
 		json_object_update(was, g);
@@ -215,9 +235,21 @@ static void put_group(struct sm_work *w, const json_t *spec)
 	sm_group_reconcile(w, g);
 }
 
+/* A request that asks for what is there already is taken, and is no effect. */
+static bool is_another(const json_t *was, const json_t *cluster)
+{
+	const char *key;
+	json_t *v;
+
+	json_object_foreach((json_t *)(uintptr_t)cluster, key, v)
+		if (!streq(key, "_events") && !json_equal(v, json_object_get(was, key)))
+			return true;
+	return false;
+}
+
 bool sm_update_cluster(struct cloud_call *c, json_t **ret_out)
 {
-	json_t *cluster = sm_need_cluster(c), *v;
+	json_t *cluster = sm_need_cluster(c), *v, *was;
 	const char *status = json_str_or(cluster, "ClusterStatus", "");
 	struct sm_work w = sm_work_of(c, cluster);
 	size_t i;
@@ -230,6 +262,7 @@ bool sm_update_cluster(struct cloud_call *c, json_t **ret_out)
 				   w.name, status);
 	if (!check_changes(c, cluster) || !sm_autoscale_check(c, cluster))
 		return false;
+	was = json_own(c->arena, json_deep_copy(cluster));
 	for (i = 2; i < sizeof(passed) / sizeof(passed[0]); i++)
 		if (json_object_get(c->in, passed[i]))
 			json_object_set(cluster, passed[i],
@@ -244,7 +277,8 @@ bool sm_update_cluster(struct cloud_call *c, json_t **ret_out)
 	make_entries(&w);
 	sm_cluster_event(&w,
 			 arena_printf(c->arena, "Cluster %s update started.", w.name));
-	cloud_effect(c->cloud, SM_CLUSTERS, w.name, "update");
+	if (is_another(was, cluster))
+		cloud_effect(c->cloud, SM_CLUSTERS, w.name, "update");
 	*ret_out = json_packf(c->arena, "{s:O}", "ClusterArn",
 			      json_object_get(cluster, "ClusterArn"));
 	return true;

@@ -11,9 +11,12 @@ json_t *sm_group(const json_t *cluster, const char *name)
 
 const char *sm_group_type(const json_t *group)
 {
-	return json_str_or(
-		group, "InstanceType",
-		json_str_or(group, "InstanceRequirements.CurrentInstanceTypes.0", ""));
+	/* Details and specification name several types differently. */
+	const char *first = json_str_or(
+		group, "InstanceRequirements.CurrentInstanceTypes.0",
+		json_str_or(group, "InstanceRequirements.InstanceTypes.0", ""));
+
+	return json_str_or(group, "InstanceType", first);
 }
 
 static void copy(json_t *to, const json_t *from, const char *name)
@@ -39,6 +42,46 @@ static json_t *kubernetes_config(const json_t *spec)
 		json_object_set(out, "DesiredTaints", taints);
 	}
 	return out;
+}
+
+/* A member of the specification that the details have twice. */
+static void both(json_t *g, const json_t *spec, const char *from, const char *current,
+		 const char *desired)
+{
+	json_t *v = json_object_get(spec, from);
+
+	if (v) {
+		json_object_set(g, current, v);
+		json_object_set(g, desired, v);
+	}
+}
+
+static void put_auto_patch(json_t *g, const json_t *spec)
+{
+	const json_t *config = json_object_get(spec, "AutoPatchConfig");
+	json_t *out = json_object();
+
+	copy(out, config, "PatchingStrategy");
+	copy(out, config, "DeploymentConfig");
+	both(out, config, "PatchSchedule", "CurrentPatchSchedule",
+	     "DesiredPatchSchedule");
+	if (config)
+		json_object_set(g, "AutoPatchConfig", out);
+	json_decref(out);
+}
+
+/* What the service itself keeps of a group while its specification is replaced. */
+static void keep_state(json_t *g, const json_t *was)
+{
+	static const char *const kept[] = {"SoftwareUpdateStatus",
+					   "ActiveSoftwareUpdateConfig",
+					   "_software",
+					   "_min_until_ms",
+					   "_was_target",
+					   "_health"};
+
+	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
+		copy(g, was, kept[i]);
 }
 
 /*
@@ -70,6 +113,11 @@ json_t *sm_group_from(const json_t *spec, const json_t *was)
 	json_put_int(g, "CurrentCount", json_int_or(was, "CurrentCount", 0));
 	if (json_object_get(spec, "MinInstanceCount"))
 		json_put_int(g, "MinCount", json_int_or(spec, "MinInstanceCount", 0));
+	both(g, spec, "ImageId", "CurrentImageId", "DesiredImageId");
+	both(g, spec, "ImageReleaseVersion", "CurrentImageReleaseVersion",
+	     "DesiredImageReleaseVersion");
+	put_auto_patch(g, spec);
+	keep_state(g, was);
 	json_put_int(g, "ThreadsPerCore", json_int_or(spec, "ThreadsPerCore", 1));
 	if (json_object_get(spec, "KubernetesConfig"))
 		json_object_set_new(g, "KubernetesConfig", kubernetes_config(spec));

@@ -14,7 +14,19 @@ static int count_nodes(struct sm_work *w, const char *group)
 	return n;
 }
 
-/* A minimum that stays unmet takes the group back to nothing. */
+enum { MIN_COUNT_MS = 3 * 3600 * 1000 }; /* how long MinInstanceCount is waited for */
+
+void sm_min_gate(struct sm_work *w, json_t *group, const json_t *was)
+{
+	if (!json_int_or(group, "MinCount", 0) ||
+	    json_int_or(group, "TargetCount", 0) <= json_int_or(was, "TargetCount", 0))
+		return;
+	json_put_int(group, "_min_until_ms",
+		     w->now_ms + cloud_ms(w->cloud, MIN_COUNT_MS));
+	json_put_int(group, "_was_target", json_int_or(was, "TargetCount", 0));
+}
+
+/* A minimum that stays unmet takes the group back to its earlier size. */
 static void give_up_minimum(struct sm_work *w, json_t *group)
 {
 	struct sm_event e = {
@@ -23,8 +35,9 @@ static void give_up_minimum(struct sm_work *w, json_t *group)
 		.group = json_str_at(group, "InstanceGroupName"),
 		.text = "The minimum instance count was not reached within 3 hours. Rolling back."};
 
-	json_put_int(group, "TargetCount", 0);
+	json_put_int(group, "TargetCount", json_int_or(group, "_was_target", 0));
 	json_drop(group, "MinCount");
+	json_drop(group, "_min_until_ms");
 	e.failure = e.text;
 	sm_event(w, &e);
 	sm_group_reconcile(w, group);
@@ -48,6 +61,24 @@ static bool groups_done(struct sm_work *w)
 			give_up_minimum(w, g);
 	}
 	return done;
+}
+
+/* Groups that were added or grown later have a clock of their own. */
+static void late_minimums(struct sm_work *w)
+{
+	size_t i;
+	json_t *g;
+
+	json_array_foreach(json_object_get(w->cluster, "InstanceGroups"), i, g) {
+		const int64_t until_ms = json_int_or(g, "_min_until_ms", 0);
+
+		if (!until_ms)
+			continue;
+		if (json_int_or(g, "CurrentCount", 0) >= json_int_or(g, "MinCount", 0))
+			json_drop(g, "_min_until_ms");
+		else if (w->now_ms >= until_ms)
+			give_up_minimum(w, g);
+	}
 }
 
 static void refresh_groups(struct sm_work *w)
@@ -126,6 +157,8 @@ void sm_clusters_advance(struct cloud *c, int64_t now_ms)
 				    .now_ms = now_ms};
 
 		advance_nodes(&w);
+		late_minimums(&w);
+		sm_software_advance(&w);
 		sm_autoscale_advance(&w);
 		refresh_groups(&w);
 		advance_cluster(&w);

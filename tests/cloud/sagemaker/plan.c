@@ -63,3 +63,26 @@ bool sm_describe_plan(struct cloud_call *c, json_t **ret_out)
 	*ret_out = plan_row(c->cloud, c->arena, name, plan);
 	return true;
 }
+
+/* settings.training_plan_offerings: a list in the API's members. */
+bool sm_search_offerings(struct cloud_call *c, json_t **ret_out)
+{
+	const char *type = json_str_at(c->in, "InstanceType");
+	const int64_t count = json_int_or(c->in, "InstanceCount", 1);
+	const int64_t hours = json_int_or(c->in, "DurationHours", 0);
+	json_t *list = json_new_list(c->arena), *o;
+	size_t i;
+
+	json_array_foreach(
+		json_object_get(cloud_settings(c->cloud), "training_plan_offerings"), i,
+		o) {
+		const json_t *part = json_at(o, "ReservedCapacityOfferings.0");
+
+		if ((!type || streq(type, json_str_at(part, "InstanceType"))) &&
+		    json_int_or(part, "InstanceCount", 0) >= count &&
+		    (!hours || json_int_or(o, "DurationHours", 0) == hours))
+			json_array_append(list, o);
+	}
+	*ret_out = json_packf(c->arena, "{s:O}", "TrainingPlanOfferings", list);
+	return true;
+}

@@ -51,6 +51,11 @@ void sm_drop_entries(struct sm_work *w);
 void sm_cluster_event(struct sm_work *w, const char *text);
 /* life.c */
 void sm_clusters_advance(struct cloud *c, int64_t now_ms);
+/* MinInstanceCount of a group that has grown: three hours, then it goes back. */
+void sm_min_gate(struct sm_work *w, json_t *group, const json_t *was);
+/* software.c */
+cloud_handler sm_update_software;
+void sm_software_advance(struct sm_work *w);
 
 /* autoscale.c: AutoScaling and ClusterRole of a request; cluster NULL: a new one. */
 bool sm_autoscale_check(struct cloud_call *c, const json_t *cluster);
@@ -114,7 +119,7 @@ void sm_health_advance(struct sm_work *w, json_t *node);
 cloud_handler sm_batch_add, sm_batch_delete, sm_batch_reboot, sm_batch_replace;
 cloud_handler sm_list_nodes, sm_describe_node;
 cloud_handler sm_list_events, sm_describe_event;
-cloud_handler sm_list_plans, sm_describe_plan;
+cloud_handler sm_list_plans, sm_describe_plan, sm_search_offerings;
 const json_t *sm_plan_by_arn(struct cloud *c, const char *arn);
 
 struct sm_event {
