@@ -7,7 +7,7 @@
 #include "gen/queries.h"
 
 /* Small pages: a poller has other things in its memory, too. */
-enum { NODE_PAGE = 100, KUBE_PAGE = 100, POD_PAGE = 250, TRIES = 5, GAP_S_MS = 1000 };
+enum { NODE_PAGE = 100, KUBE_PAGE = 100, POD_PAGE = 400, TRIES = 5, GAP_S_MS = 1000 };
 
 /* A page under way: what was claimed, and what became of it. */
 struct page {
