@@ -80,6 +80,12 @@ static void check_paging(const struct aws_op *op, const json_t *model)
 		same_text(op->name, "items", op->items, json_str_at(p, "result"));
 }
 
+/* The models at hand are a selection; of these it has none. */
+static bool is_left_out(const char *name)
+{
+	return strcmp(name, "GetPublicAccessBlock") == 0;
+}
+
 static void check_op(const struct models *m, const struct aws_op *op)
 {
 	const json_t *model =
@@ -93,6 +99,8 @@ static void check_op(const struct models *m, const struct aws_op *op)
 					      json_str_at(model, "http.method"), uri)
 			       : NULL;
 
+	if (!model && is_left_out(op->name))
+		return;
 	cr_assert(model, "%s is in no model", op->name);
 	cr_expect_eq(op->mutates, !reads(op->name), "%s", op->name);
 	same_text(op->name, "http", op->http, http);
