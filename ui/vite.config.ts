@@ -30,14 +30,38 @@ function fontsAsFiles(): Plugin
 			order: 'post',
 			handler: (_, {bundle}) => Object.values(bundle ?? {})
 				.filter(f => f.type === 'asset' && f.names.some(n => first.includes(n)))
-				.map(f => ({tag: 'link', attrs: {rel: 'preload', as: 'font', type: 'font/woff2', crossorigin: '', href: `/${f.fileName}`}})),
+				.map(f => ({tag: 'link', attrs: {rel: 'preload', as: 'font', type: 'font/woff2', crossorigin: '', fetchpriority: 'low', href: `/${f.fileName}`},
+					injectTo: 'head' as const})),
 		},
+	};
+}
+
+/**
+ * Parts of Cloudscape that this console never shows, but that their neighbours import:
+ * the layouts of other designs, and dragging of list items with its library. Each
+ * stands for a component; shown all the same it would fail loudly.
+ */
+function leftOut(): Plugin
+{
+	const unused: [importer: RegExp, what: RegExp][] = [
+		[/components\/app-layout\/internal\.js$/, /^\.\/(classic|visual-refresh-toolbar)$/],
+		[/components\/list\/internal\.js$/, /\/sortable-area$/],
+	];
+
+	return {
+		name: 'left-out',
+		apply: 'build',
+		enforce: 'pre',
+		resolveId: (id, importer) => unused.some(([from, what]) => from.test(importer ?? '') && what.test(id))
+			? `\0left-out:${id}` : null,
+		load: id => id.startsWith('\0left-out:')
+			? `export default () => { throw new Error(${JSON.stringify(`${id.slice(1)} is not in this build`)}); };` : null,
 	};
 }
 
 export default defineConfig({
 	publicDir: 'static',
-	plugins: [fontsAsFiles(), react()],
+	plugins: [leftOut(), fontsAsFiles(), react()],
 	build: {
 		target: 'es2022',
 		/* A data: URL in a style sheet is loaded whether it is used or not. */

@@ -4,8 +4,9 @@ import {StrictMode} from 'react';
 import {createRoot} from 'react-dom/client';
 import {queryClient} from './api/queries';
 import {App} from './app/app';
-import {timeZoneOf, usePrefs} from './app/prefs';
-import {Words} from './i18n';
+import {currentPrefs, timeZoneOf, usePrefs} from './app/prefs';
+import {hurry} from './app/start';
+import {loadLanguage, Words} from './i18n';
 
 /* The server has another build than this page: its chunks have other names. Once a
  * minute at most, so that a chunk that is really missing ends in words. */
@@ -28,6 +29,8 @@ function Root()
 	</Words>;
 }
 
+void loadLanguage(currentPrefs().language);
+hurry();
 createRoot(document.getElementById('root')!).render(<StrictMode>
 	<QueryClientProvider client={queryClient}>
 		<Root/>

@@ -4,22 +4,17 @@ import {lazy, Suspense, useEffect} from 'react';
 import {useLocation} from 'wouter';
 import {onSignedOut, ProblemError} from '../api/client';
 import {me, queryClient} from '../api/queries';
+import SignIn from '../pages/sign-in';
 import {navigate} from './link';
+import {loadShell, SIGNED_IN} from './start';
 
-const Shell = lazy(() => import('./shell'));
-const SignIn = lazy(() => import('../pages/sign-in'));
-
-/** Where to come back to; only a path of ours. */
-export const nextOf = (search: string) => {
-	const next = new URLSearchParams(search).get('next') ?? '/';
-
-	return /^\/(?![/\\])/.test(next) ? next : '/';
-};
+const Shell = lazy(loadShell);
 
 /* The one place where a lost session is noticed. */
 onSignedOut(() => {
 	const here = location.pathname + location.search;
 
+	localStorage.removeItem(SIGNED_IN);
 	if (location.pathname === '/sign-in')
 		return;
 	queryClient.clear();
@@ -33,6 +28,10 @@ export function App()
 	const who = useQuery({...me, enabled: !signingIn});
 	const refused = who.error instanceof ProblemError && who.error.problem.status === 401;
 
+	useEffect(() => {
+		if (who.data)
+			localStorage.setItem(SIGNED_IN, '1');
+	}, [who.data]);
 	useEffect(() => {
 		if (refused && !signingIn)
 			navigate('/sign-in', {replace: true});

@@ -48,6 +48,8 @@ export function setPrefs(change: Partial<Prefs>)
 		f();
 }
 
+export const currentPrefs = () => prefs;
+
 export const usePrefs = () => useSyncExternalStore(f => {
 	listeners.add(f);
 	return () => void listeners.delete(f);

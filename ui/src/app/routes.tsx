@@ -1,33 +1,46 @@
 // Which page an address is. Each is its own chunk.
 import Box from '@cloudscape-design/components/box';
 import {lazy, type ComponentType} from 'react';
+import {clusters, queryClient} from '../api/queries';
 import type {Me} from '../api/types';
 import {useWords} from '../i18n';
 
 export interface PageProps { me: Me; name: string }
 
-const page = (load: () => Promise<{default: ComponentType<PageProps>}>) => lazy(load);
+type Load = () => Promise<{default: ComponentType<PageProps>}>;
 
-const table: [RegExp, ComponentType<PageProps>][] = [
-	[/^\/(?:clusters)?$/, page(() => import('../pages/clusters'))],
-	[/^\/clusters\/create$/, page(() => import('../pages/create'))],
-	[/^\/clusters\/import$/, page(() => import('../pages/import'))],
-	[/^\/clusters\/([^/]+)$/, page(() => import('../pages/cluster'))],
-	[/^\/clusters\/([^/]+)\/dependencies$/, page(() => import('../pages/dependencies'))],
-	[/^\/clusters\/([^/]+)\/storage$/, page(() => import('../pages/storage'))],
-	[/^\/clusters\/([^/]+)\/logs$/, page(() => import('../pages/logs'))],
-	[/^\/operations$/, page(() => import('../pages/operations'))],
-	[/^\/operations\/([^/]+)$/, page(() => import('../pages/operation'))],
-	[/^\/audit$/, page(() => import('../pages/audit'))],
-	[/^\/tokens$/, page(() => import('../pages/tokens'))],
-	[/^\/settings$/, page(() => import('../pages/settings'))],
+const page = (pattern: RegExp, load: Load, data?: () => Promise<unknown>) => ({pattern, load, data, Page: lazy(load)});
+
+const table = [
+	page(/^\/(?:clusters)?$/, () => import('../pages/clusters'), () => queryClient.prefetchQuery(clusters)),
+	page(/^\/clusters\/create$/, () => import('../pages/create')),
+	page(/^\/clusters\/import$/, () => import('../pages/import')),
+	page(/^\/clusters\/([^/]+)$/, () => import('../pages/cluster')),
+	page(/^\/clusters\/([^/]+)\/dependencies$/, () => import('../pages/dependencies')),
+	page(/^\/clusters\/([^/]+)\/storage$/, () => import('../pages/storage')),
+	page(/^\/clusters\/([^/]+)\/logs$/, () => import('../pages/logs')),
+	page(/^\/operations$/, () => import('../pages/operations')),
+	page(/^\/operations\/([^/]+)$/, () => import('../pages/operation')),
+	page(/^\/audit$/, () => import('../pages/audit')),
+	page(/^\/tokens$/, () => import('../pages/tokens')),
+	page(/^\/settings$/, () => import('../pages/settings')),
 ];
+
+/** Its chunk, and for who is in its data, before it is shown. */
+export function preload(path: string, signedIn: boolean)
+{
+	const row = table.find(r => r.pattern.test(path));
+
+	void row?.load().catch(() => {});
+	if (signedIn)
+		void row?.data?.();
+}
 
 export function Pages({me, path}: {me: Me; path: string})
 {
 	const {t} = useWords();
 
-	for (const [pattern, Page] of table) {
+	for (const {pattern, Page} of table) {
 		const match = pattern.exec(path);
 
 		/* Another name is another page: nothing of the one before stays. */

@@ -3,27 +3,31 @@ import AppLayout from '@cloudscape-design/components/app-layout';
 import Box from '@cloudscape-design/components/box';
 import BreadcrumbGroup from '@cloudscape-design/components/breadcrumb-group';
 import ErrorBoundary from '@cloudscape-design/components/error-boundary';
-import Flashbar, {type FlashbarProps} from '@cloudscape-design/components/flashbar';
+import type {FlashbarProps} from '@cloudscape-design/components/flashbar';
 import HelpPanel from '@cloudscape-design/components/help-panel';
 import SideNavigation, {type SideNavigationProps} from '@cloudscape-design/components/side-navigation';
 import SpaceBetween from '@cloudscape-design/components/space-between';
 import Spinner from '@cloudscape-design/components/spinner';
 import StatusIndicator from '@cloudscape-design/components/status-indicator';
 import TopNavigation from '@cloudscape-design/components/top-navigation';
-import {Suspense, useCallback, useEffect, useMemo, useState} from 'react';
+import {lazy, Suspense, useCallback, useEffect, useMemo, useState} from 'react';
 import {useLocation} from 'wouter';
 import {run} from '../api/client';
 import {startLive, useLiveState} from '../api/live';
 import {queryClient} from '../api/queries';
 import type {Me} from '../api/types';
 import {useWords, type Key} from '../i18n';
-import {CallTabs} from '../parts/calls';
 import {ProblemAlert} from '../parts/problem';
-import {KeysSheet, useShortcuts, type Shortcut} from './keys';
+import {useShortcuts, type Shortcut} from './keys';
 import {follow, navigate} from './link';
 import {FrameContext, type Frame, type PageInfo} from './page';
 import {usePrefs} from './prefs';
 import {Pages} from './routes';
+
+/* What is not on the screen at first comes when it is. */
+const CallTabs = lazy(() => import('../parts/calls').then(m => ({default: m.CallTabs})));
+const Flashbar = lazy(() => import('@cloudscape-design/components/flashbar'));
+const KeysSheet = lazy(() => import('./keys-sheet'));
 
 export async function signOut()
 {
@@ -121,19 +125,19 @@ export default function Shell({me}: {me: Me})
 			toolsOpen={tools} onToolsChange={e => setTools(e.detail.open)} toolsWidth={420}
 			tools={<HelpPanel header={<h2>{t('call.title')}</h2>}>
 				<Box variant='p'>{page.readings?.length ? t('call.intro') : t('call.none')}</Box>
-				{page.readings?.length ? <CallTabs readings={page.readings}/> : null}
+				{tools && page.readings?.length ? <Suspense><CallTabs readings={page.readings}/></Suspense> : null}
 			</HelpPanel>}
 			ariaLabels={{navigation: t('nav.main'), navigationClose: t('common.close'), navigationToggle: t('nav.main'),
 				tools: t('nav.help'), toolsClose: t('common.close'), toolsToggle: t('nav.help')}}
 			breadcrumbs={page.crumbs?.length ? <BreadcrumbGroup items={[...page.crumbs, {text: page.title, href: path}]}
 				onFollow={follow as never}/> : undefined}
-			notifications={messages.length ? <Flashbar items={messages}/> : undefined}
+			notifications={messages.length ? <Suspense><Flashbar items={messages}/></Suspense> : undefined}
 			content={<ErrorBoundary key={path} onError={() => {}} renderFallback={() => <ProblemAlert error={new Error(t('common.pageFailed'))}/>}>
 				<Suspense fallback={<Box textAlign='center' padding='xxl'><Spinner size='large'/></Box>}>
 					<Pages me={me} path={path}/>
 				</Suspense>
 			</ErrorBoundary>}/>
-		<KeysSheet shortcuts={shortcuts} visible={sheet} onDismiss={() => setSheet(false)}/>
+		{sheet && <Suspense><KeysSheet shortcuts={shortcuts} onDismiss={() => setSheet(false)}/></Suspense>}
 	</FrameContext.Provider>;
 }
 

@@ -1,5 +1,6 @@
 // The language of the console: ours and Cloudscape's texts, dates, numbers, spans.
 import {I18nProvider, type I18nProviderProps} from '@cloudscape-design/components/i18n';
+import english from '@cloudscape-design/components/i18n/messages/all.en';
 import {createContext, useContext, useEffect, useMemo, useState, type ReactNode} from 'react';
 import {spansOf} from '../pure/time';
 import {en} from './en';
@@ -21,10 +22,9 @@ export type Language = keyof typeof LANGUAGES;
 interface Loaded { catalog: Catalog; messages: Messages[] }
 type Module = {default: Messages};
 
-/* One chunk a language. */
+/* One chunk a language; English is there at once. */
 const loaders: Record<Language, () => Promise<Loaded>> = {
-	en: async () => ({catalog: en,
-		messages: [(await import('@cloudscape-design/components/i18n/messages/all.en') as Module).default]}),
+	en: async () => ({catalog: en, messages: [english as unknown as Messages]}),
 	'zh-CN': async () => ({catalog: (await import('./zh')).zh,
 		messages: [(await import('@cloudscape-design/components/i18n/messages/all.zh-CN') as Module).default]}),
 	tr: async () => ({catalog: (await import('./tr')).tr,
@@ -32,6 +32,22 @@ const loaders: Record<Language, () => Promise<Loaded>> = {
 	ro: async () => ({catalog: (await import('./ro')).ro, messages: [(await import('./cloudscape-ro')).default]}),
 	hi: async () => ({catalog: (await import('./hi')).hi, messages: [(await import('./cloudscape-hi')).default]}),
 };
+
+const loading = new Map<Language, Promise<Loaded>>();
+
+/** Once each; main.tsx asks before anything is drawn. */
+export function loadLanguage(language: Language): Promise<Loaded>
+{
+	let one = loading.get(language);
+
+	if (!one) {
+		one = loaders[language]();
+		/* A chunk that did not come is asked for again. */
+		one.catch(() => loading.delete(language));
+		loading.set(language, one);
+	}
+	return one;
+}
 
 export function browserLanguage(): Language
 {
@@ -97,7 +113,7 @@ export function Words({language, timeZone, children}: {language: Language; timeZ
 	useEffect(() => {
 		let wanted = true;
 
-		void loaders[language]().then(l => wanted && setLoaded({...l, locale: language}));
+		void loadLanguage(language).then(l => wanted && setLoaded({...l, locale: language}));
 		return () => {
 			wanted = false;
 		};

@@ -18,7 +18,7 @@ import {useFrame, usePage} from '../app/page';
 import type {PageProps} from '../app/routes';
 import {useWords} from '../i18n';
 import {DeleteCluster, forget} from '../parts/cluster';
-import {PlanModal, type Change} from '../parts/plan';
+import {PlanModal, type Change} from '../parts/change';
 import {ProblemAlert} from '../parts/problem';
 import {Said} from '../parts/said';
 import {State, Time} from '../parts/status';

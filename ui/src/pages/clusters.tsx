@@ -12,8 +12,8 @@ import {navigate, To} from '../app/link';
 import {useFrame, usePage} from '../app/page';
 import type {PageProps} from '../app/routes';
 import {useWords} from '../i18n';
+import {PlanModal, type Change} from '../parts/change';
 import {DeleteCluster, forget} from '../parts/cluster';
-import {PlanModal, type Change} from '../parts/plan';
 import {State, Time} from '../parts/status';
 import {List} from '../parts/table';
 

@@ -21,7 +21,7 @@ import {usePage} from '../app/page';
 import type {PageProps} from '../app/routes';
 import {useWords} from '../i18n';
 import {Field, Text, useForm, type FormState} from '../parts/form';
-import {PlanModal, type Change} from '../parts/plan';
+import {PlanModal, type Change} from '../parts/change';
 
 const CAPACITY = ['on_demand', 'spot', 'training_plan'] as const;
 const CHECKS = ['InstanceStress', 'InstanceConnectivity'] as const;

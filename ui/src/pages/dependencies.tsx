@@ -8,7 +8,7 @@ import type {Dependency, OperationError} from '../api/types';
 import {usePage} from '../app/page';
 import type {PageProps} from '../app/routes';
 import {useWords} from '../i18n';
-import {PlanModal, type Change} from '../parts/plan';
+import {PlanModal, type Change} from '../parts/change';
 import {State, Time} from '../parts/status';
 import {List} from '../parts/table';
 

@@ -8,7 +8,7 @@ import {navigate} from '../app/link';
 import {usePage} from '../app/page';
 import {useWords} from '../i18n';
 import {Text, useForm} from '../parts/form';
-import {PlanModal, type Change} from '../parts/plan';
+import {PlanModal, type Change} from '../parts/change';
 
 export default function Import()
 {

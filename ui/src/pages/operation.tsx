@@ -31,7 +31,7 @@ import type {PageProps} from '../app/routes';
 import {useWords, type Key} from '../i18n';
 import {titleOf} from '../i18n/titles';
 import {Code, json} from '../parts/code';
-import {PlanModal, type Change} from '../parts/plan';
+import {PlanModal, type Change} from '../parts/change';
 import {ProblemAlert, ProblemText} from '../parts/problem';
 import {Said} from '../parts/said';
 import {State, Time, useNow} from '../parts/status';
@@ -185,7 +185,7 @@ function CancelModal({op, onDismiss, onPlan}: {op: Operation; onDismiss: () => v
 	return <Modal visible onDismiss={onDismiss} header={t('op.cancel')} footer={<Box float='right'><SpaceBetween direction='horizontal' size='xs'>
 		<Button variant='link' onClick={onDismiss}>{t('common.close')}</Button>
 		<Button variant='primary' onClick={() => onPlan({title: t('op.cancel'), submit: t('op.cancel'), onDone: () => {},
-			call: order('cancel', op.id, undo ? {undo} : {})})}>{t('create.submit')}</Button>
+			call: {...order('cancel', op.id, undo ? {undo} : {}), ...undo ? {confirm: op.id} : {}}})}>{t('create.submit')}</Button>
 	</SpaceBetween></Box>}>
 		<Checkbox checked={undo} description={t('op.undoHelp')} onChange={e => setUndo(e.detail.checked)}>{t('op.undo')}</Checkbox>
 	</Modal>;

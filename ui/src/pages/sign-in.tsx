@@ -11,8 +11,8 @@ import SpaceBetween from '@cloudscape-design/components/space-between';
 import {useEffect, useState} from 'react';
 import {signIn} from '../api/client';
 import {queryClient} from '../api/queries';
-import {nextOf} from '../app/app';
 import {navigate} from '../app/link';
+import {loadConsole, nextOf} from '../app/start';
 import {useWords} from '../i18n';
 import {ProblemAlert} from '../parts/problem';
 
@@ -28,6 +28,12 @@ export default function SignIn({error}: {error?: unknown})
 	useEffect(() => {
 		document.title = `${t('signin.title')} – InstantStart`;
 	}, [t]);
+	useEffect(() => {
+		/* Somebody who types has time; the console is there when they are in. */
+		const timer = setTimeout(() => loadConsole(nextOf(location.search).split('?')[0]!), 300);
+
+		return () => clearTimeout(timer);
+	}, []);
 	const submit = async () => {
 		setEmpty(!secret.trim());
 		if (!secret.trim() || busy)

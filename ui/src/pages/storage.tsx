@@ -12,7 +12,7 @@ import {usePage} from '../app/page';
 import type {PageProps} from '../app/routes';
 import {useWords} from '../i18n';
 import {Text, useForm} from '../parts/form';
-import {PlanModal, type Change} from '../parts/plan';
+import {PlanModal, type Change} from '../parts/change';
 import {State, Time} from '../parts/status';
 import {List} from '../parts/table';
 

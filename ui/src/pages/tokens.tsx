@@ -13,7 +13,7 @@ import type {Token} from '../api/types';
 import {useFrame, usePage} from '../app/page';
 import {useWords, type Key} from '../i18n';
 import {Field, Text, useForm} from '../parts/form';
-import {PlanModal, type Change} from '../parts/plan';
+import {PlanModal, type Change} from '../parts/change';
 import {ProblemAlert} from '../parts/problem';
 import {Time} from '../parts/status';
 import {List} from '../parts/table';

@@ -4,7 +4,7 @@ import {useQuery} from '@tanstack/react-query';
 import {useState} from 'react';
 import {cluster} from '../api/queries';
 import {useWords, type Words} from '../i18n';
-import {PlanModal, type Change} from './plan';
+import {PlanModal, type Change} from './change';
 
 export function DeleteCluster({name, onDismiss}: {name: string; onDismiss: () => void})
 {

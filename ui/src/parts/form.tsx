@@ -8,7 +8,7 @@ import type {Problem} from '../api/types';
 import {useWords, type Key} from '../i18n';
 import {helpOf, type HelpKey} from '../i18n/help';
 import {faultsOf, sparse, type Fault, type FieldSchema} from '../pure/schema';
-import {newKey} from './plan';
+import {newKey} from './change';
 
 type Value = Record<string, unknown>;
 interface Draft { value: Value; key: string; keyed: string }

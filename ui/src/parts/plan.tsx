@@ -11,18 +11,17 @@ import Modal from '@cloudscape-design/components/modal';
 import SpaceBetween from '@cloudscape-design/components/space-between';
 import StatusIndicator from '@cloudscape-design/components/status-indicator';
 import Table from '@cloudscape-design/components/table';
-import {useEffect, useRef, useState, type ReactNode} from 'react';
+import {useEffect, useRef, useState} from 'react';
 import {planOf, ProblemError, run, type Call} from '../api/client';
 import {queryClient} from '../api/queries';
-import type {Check, Plan, Problem, Resource, Step} from '../api/types';
+import type {Check, Plan, Resource, Step} from '../api/types';
 import {useFrame} from '../app/page';
 import {navigate} from '../app/link';
 import {useWords} from '../i18n';
 import {CallTabs} from './calls';
+import {newKey, type Change} from './change';
 import {Code, json} from './code';
 import {ProblemAlert} from './problem';
-
-export const newKey = () => `console-${crypto.randomUUID()}`;
 
 /* Checks repeat when two stages need the same thing. */
 const distinct = <T,>(all: T[]) => [...new Map(all.map(x => [JSON.stringify(x), x])).values()];
@@ -102,29 +101,11 @@ export function PlanView({plan}: {plan: Plan})
 	</SpaceBetween>;
 }
 
-export interface Change {
-	call: Call;
-	title: string;
-	submit: string;
-	/** Typed before a destroying change is allowed. */
-	typed?: string;
-	/** What would be lost, in words. */
-	lost?: string[];
-	/** Kept by a form that survives a reload; made here otherwise. */
-	idempotencyKey?: string;
-	/** Ways to do it differently; a change here is a new plan. */
-	options?: ReactNode;
-	/** Instead of going to the operation that was started. */
-	onDone?: (answer: unknown) => void;
-	onAccepted?: () => void;
-	onRefused?: (p: Problem) => void;
-}
-
 interface Accepted { id?: string; links?: {self?: string}; title?: string; target?: string }
 
 const isOperation = (x: Accepted | null) => Boolean(x?.id && x.links?.self);
 
-export function PlanModal({change, onDismiss}: {change: Change; onDismiss: () => void})
+export default function PlanModal({change, onDismiss}: {change: Change; onDismiss: () => void})
 {
 	const {t} = useWords();
 	const {flash} = useFrame();

@@ -1,10 +1,6 @@
 // Shortcuts: single keys and "g" followed by one, never while something is typed.
-import Box from '@cloudscape-design/components/box';
-import Button from '@cloudscape-design/components/button';
-import KeyValuePairs from '@cloudscape-design/components/key-value-pairs';
-import Modal from '@cloudscape-design/components/modal';
 import {useEffect, useRef} from 'react';
-import {useWords, type Key} from '../i18n';
+import type {Key} from '../i18n';
 
 export interface Shortcut { keys: string; label: Key; run: () => void }
 
@@ -38,21 +34,4 @@ export function useShortcuts(shortcuts: Shortcut[], on: boolean)
 		addEventListener('keydown', onKey);
 		return () => removeEventListener('keydown', onKey);
 	}, [on]);
-}
-
-export function KeysSheet({shortcuts, visible, onDismiss}: {shortcuts: Shortcut[]; visible: boolean; onDismiss: () => void})
-{
-	const {t} = useWords();
-	const written = (keys: string) => {
-		const [first, second] = keys.split(' ');
-
-		return second ? t('keys.then', {first: first!, second}) : keys;
-	};
-
-	if (!visible)
-		return null;
-	return <Modal visible onDismiss={onDismiss} header={t('keys.title')}
-		footer={<Box float='right'><Button variant='primary' onClick={onDismiss}>{t('common.close')}</Button></Box>}>
-		<KeyValuePairs columns={2} items={shortcuts.map(s => ({label: t(s.label), value: <Box variant='code'>{written(s.keys)}</Box>}))}/>
-	</Modal>;
 }
