@@ -20,6 +20,8 @@ static const char *description(const struct capability *cap, struct arena *a)
 		buf_printf(&b, " %s: confirm must equal %s. Look at dry_run=plan first.",
 			   cap->effect == CAP_SPEND ? "Spends money" : "Cannot be undone",
 			   cap->target ? cap->target : cap->name);
+	if (cap->flags & CAP_UNDO)
+		buf_printf(&b, " With undo confirm must equal %s.", cap->target);
 	return buf_cstr(&b);
 }
 
@@ -138,8 +140,8 @@ struct str tool_text(const struct capability *cap, struct arena *a)
 	const bool reads = cap->effect == CAP_READ;
 	json_t *annotations = json_packf(
 		a, "{s:s,s:b,s:b,s:b,s:b}", "title", cap->title, "readOnlyHint", reads,
-		"destructiveHint", cap->effect == CAP_DESTROY, "idempotentHint",
-		reads || cap->flags & CAP_IDEMPOTENT, "openWorldHint",
+		"destructiveHint", cap->effect == CAP_DESTROY || cap->flags & CAP_UNDO,
+		"idempotentHint", reads || cap->flags & CAP_IDEMPOTENT, "openWorldHint",
 		(cap->flags & (CAP_LONG | CAP_CLOUD)) != 0);
 	json_t *tool = json_packf(a, "{s:s,s:s,s:s,s:O,s:O,s:O}", "name", cap->name,
 				  "title", cap->title, "description", description(cap, a),

@@ -85,7 +85,8 @@ static const char *const dry_run_values[] = {"plan", NULL};
 	      .doc = "The target's name once more.")
 
 #define OPTION_STAKES                                                                    \
-	FIELD(struct options_in, confirm, .flags = FIELD_QUERY, .pattern = "[0-9a-f]{16}", \
+	FIELD(struct options_in, confirm, .flags = FIELD_QUERY,                          \
+	      .pattern = "[0-9a-f]{16}",                                                 \
 	      .doc = "confirm of the plan: the word for what it says would be lost.")
 
 static const struct field options_none[] = {FIELD_END};
@@ -93,6 +94,8 @@ static const struct field options_change[] = {OPTION_KEY, OPTION_DRY_RUN,
 					      OPTION_PLAN_DIGEST, FIELD_END};
 static const struct field options_long[] = {OPTION_KEY, OPTION_DRY_RUN,
 					    OPTION_PLAN_DIGEST, OPTION_QUEUE, FIELD_END};
+static const struct field options_undo[] = {
+	OPTION_KEY, OPTION_DRY_RUN, OPTION_PLAN_DIGEST, OPTION_CONFIRM, FIELD_END};
 static const struct field options_confirm[] = {OPTION_KEY,         OPTION_DRY_RUN,
 					       OPTION_PLAN_DIGEST, OPTION_QUEUE,
 					       OPTION_CONFIRM,     FIELD_END};
@@ -106,12 +109,20 @@ static bool needs_confirm(const struct capability *cap)
 	return cap->effect == CAP_DESTROY || cap->effect == CAP_SPEND;
 }
 
+static bool wants_confirm(const struct capability *cap, const json_t *in)
+{
+	return needs_confirm(cap) ||
+	       (cap->flags & CAP_UNDO && json_bool_or(in, "undo", false));
+}
+
 const struct field *capability_options(const struct capability *cap)
 {
 	if (cap->flags & CAP_STAKES)
 		return options_stakes;
 	if (needs_confirm(cap))
 		return options_confirm;
+	if (cap->flags & CAP_UNDO)
+		return options_undo;
 	if (cap->flags & CAP_LONG)
 		return options_long;
 	return capability_mutates(cap) ? options_change : options_none;
@@ -218,7 +229,7 @@ static bool check_confirm(const struct call *c, const json_t *in, struct err *e)
 
 	if (!target)
 		target = c->cap->name;
-	if (!needs_confirm(c->cap) || c->opt.dry_run || streq(c->opt.confirm, target))
+	if (!wants_confirm(c->cap, in) || c->opt.dry_run || streq(c->opt.confirm, target))
 		return true;
 	/* What is lost must be looked up first: call_submit() asks. */
 	if (c->cap->flags & CAP_STAKES)

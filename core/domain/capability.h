@@ -43,7 +43,8 @@ enum cap_flags {
 	CAP_WAITS = 1 << 5,      /* may be parked: wait / wait_seconds */
 	CAP_AUDITED = 1 << 6,    /* a change that writes its own audit row */
 	CAP_STAKES = 1 << 7,     /* confirm is the plan's word for what is lost */
-	CAP_TEXT = 1 << 8        /* answers text/plain, by reply.stream */
+	CAP_TEXT = 1 << 8,       /* answers text/plain, by reply.stream */
+	CAP_UNDO = 1 << 9 /* destroys when its member undo is true: wants confirm then */
 };
 
 struct principal {
@@ -107,8 +108,8 @@ struct reply {
 	/* A read of any length: the grant with which instantstart-live gives the
 	 * answer. NULL: answered. */
 	const char *stream;
-	bool planned;       /* the answer is a plan: nothing was changed */
-	bool too_large;     /* json is not whole; a read then fails */
+	bool planned;      /* the answer is a plan: nothing was changed */
+	bool too_large;    /* json is not whole; a read then fails */
 	bool ends_session; /* the console's cookie goes */
 };
 

@@ -231,7 +231,7 @@ test('calls: structure and text are twins, refusals are results', async () => {
 	const plan = await tool(s, 'cancel_operation', {id, dry_run: 'plan'}, {role: 'operator'});
 
 	assert.match(plan.structuredContent.plan_digest, /^[0-9a-f]{64}$/);
-	const reused = await tool(s, 'cancel_operation', {id, undo: true, idempotency_key: 'mcp1'}, {role: 'operator'});
+	const reused = await tool(s, 'cancel_operation', {id, undo: true, confirm: id, idempotency_key: 'mcp1'}, {role: 'operator'});
 
 	assert.equal(JSON.parse(reused.content[0].text).code, 'idempotency-key-reused');
 });

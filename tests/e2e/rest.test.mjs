@@ -176,7 +176,13 @@ test('orders: cancel is 202 with the operation, its place and its key', async ()
 	assert.equal(first.headers.get('operation-location'), `/api/v1/operations/${id}`);
 	assert.equal(first.headers.get('retry-after'), '1');
 	assert.equal((await cancel('k1')).status, 202);
-	const other = await call(s, 'POST', `/api/v1/operations/${id}:cancel`, {role: 'operator',
+	/* What undo removes is gone: as with every deletion, the name is asked for. */
+	for (const query of ['', '?confirm=op_other']) {
+		const bare = await call(s, 'POST', `/api/v1/operations/${id}:cancel${query}`, {role: 'operator', body: {undo: true}});
+
+		assert.deepEqual([bare.status, bare.json.code, bare.json.field, bare.json.expected], [422, 'confirmation-needed', '/confirm', id]);
+	}
+	const other = await call(s, 'POST', `/api/v1/operations/${id}:cancel?confirm=${id}`, {role: 'operator',
 		body: {undo: true}, headers: {'idempotency-key': 'k1'}});
 
 	assert.equal(`${other.status} ${other.json.code}`, '422 idempotency-key-reused');

@@ -61,7 +61,7 @@ describe('changes of mind', {concurrency: true}, () => {
 		const op = await create(s, 'undone', {instance_type: 'ml.g6e.12xlarge'});
 
 		await atStep(s, op.id, 'create_hyperpod_cluster', 'wait_nodes', 60000);
-		await order(s, op.id, 'cancel', {undo: true});
+		await order(s, op.id, `cancel?confirm=${op.id}`, {undo: true});
 		const over = await ended(s, op.id);
 
 		assert.equal(over.state, 'cancelled', JSON.stringify(over.error));

@@ -99,7 +99,7 @@ const struct capability cap_cancel_operation = {
 	       "removed with undo. get_operation tells when it has ended.",
 	.effect = CAP_CHANGE,
 	.role = ROLE_OPERATOR,
-	.flags = ORDER_FLAGS,
+	.flags = ORDER_FLAGS | CAP_UNDO,
 	.in = cancel_operation_in,
 	.in_size = sizeof(struct cancel_operation),
 	.out = operation_out,
