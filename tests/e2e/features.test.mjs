@@ -161,8 +161,7 @@ test('what uses an operator holds it, by name', async () => {
 	const op = await refused({training_operator: {enabled: false}});
 
 	assert.match(op.error.detail, /HyperPodPyTorchJob default\/llama/);
-	command('kubectl', ['delete', 'hyperpodpytorchjob', 'llama', 'jumpstartmodel/phi'].filter(x => !/\//.test(x)));
-	command('kubectl', ['delete', 'jumpstartmodel', 'phi']);
+	command('kubectl', ['delete', 'hyperpodpytorchjob/llama', 'jumpstartmodel/phi', '--wait=false']);
 });
 
 test('a part that a hand has taken is seen, and made anew', async () => {

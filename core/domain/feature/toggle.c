@@ -167,7 +167,8 @@ bool toggle_ready_observe(struct step_ctx *c, struct exchange *x)
 			 &(struct kube_request){.verb = KUBE_LIST,
 						.api = "apps/v1",
 						.plural = "deployments",
-						.ns = f->component->ns});
+						.ns = f->component->ns}) ||
+	       survey_observe(c, x, f, SURVEY_CHAIN);
 }
 
 /* Case IN-05: established, and of the version that is asked for. */
@@ -200,6 +201,15 @@ static const json_t *unready(const struct step_ctx *c)
 	return NULL;
 }
 
+/* Lists lag: who asks right after the end must see what was made. */
+static const json_t *unseen_part(struct step_ctx *c)
+{
+	const json_t *chain = feature_chain(c, toggle_feature(c));
+	const json_t *part = json_find(chain, "state", "missing");
+
+	return part ? part : json_find(chain, "state", "differs");
+}
+
 static bool waits_for_nodes(const struct step_ctx *c)
 {
 	return streq(json_str_at(c->data, arena_printf(c->arena, "components.%s.state",
@@ -209,7 +219,7 @@ static bool waits_for_nodes(const struct step_ctx *c)
 
 void toggle_ready_plan(struct step_ctx *c, struct exchange *x)
 {
-	const json_t *d = unready(c);
+	const json_t *d = unready(c), *part;
 
 	(void)x;
 	if (c->planning)
@@ -224,9 +234,15 @@ void toggle_ready_plan(struct step_ctx *c, struct exchange *x)
 			return;
 		}
 	}
-	if (d && !waits_for_nodes(c))
+	if (d && !waits_for_nodes(c)) {
 		step_wait(c, 5, "the deployment %s of %s",
 			  json_str_or(d, "metadata.name", "?"), toggle_feature(c)->title);
+		return;
+	}
+	part = unseen_part(c);
+	if (part)
+		step_wait(c, 5, "the %s %s to be seen as it was made",
+			  json_str_or(part, "part", "?"), json_str_or(part, "name", "?"));
 }
 
 static void note(struct step_ctx *c, const char *state)
