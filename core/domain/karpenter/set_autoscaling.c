@@ -13,202 +13,18 @@
 #include "core/domain/cluster/teardown.h"
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/hyperpod/update_cluster.h"
-#include "core/domain/karpenter/karpenter.h"
-#include "core/domain/karpenter/prerequisites.h"
-#include "core/domain/karpenter/users.h"
+#include "core/domain/karpenter/autoscaling.h"
 #include "core/domain/step/read.h"
 #include "core/domain/step/role.h"
 #include "core/json/tree.h"
 
 enum { LOOK_S = 15, BUSY_S = 20 };
 
-static bool enabled(const struct step_ctx *c)
-{
-	return json_bool_or(c->input, "enabled", false);
-}
-
-static bool may_adopt(const struct step_ctx *c)
-{
-	return json_bool_or(c->input, "adopt", false);
-}
-
-static struct karpenter actual(const struct step_ctx *c)
-{
-	return karpenter_state(saw(c, "hyperpod"), name_role_arn(c, ROLE_AUTOSCALING));
-}
-
-/* The cluster's, when it is not of our making; NULL: ours. */
-static const char *others_role(const struct step_ctx *c)
-{
-	return json_str_at(c->data, "others_role");
-}
-
-static const char *role_arn(const struct step_ctx *c)
-{
-	return others_role(c) ? others_role(c) : name_role_arn(c, ROLE_AUTOSCALING);
-}
-
-static json_t *by_arn(struct step_ctx *c, const char *arn)
-{
-	const char *slash = strrchr(arn, '/');
-
-	return json_packf(c->arena, "{s:s}", "RoleName", slash ? slash + 1 : arn);
-}
-
-/* --- may it be done? -------------------------------------------------------------- */
-
-static bool read_list(struct step_ctx *c, struct exchange *x, const char *key,
-		      const char *api, const char *plural, const char *selector)
-{
-	return read_kube(c, x, key,
-			 &(struct kube_request){.verb = KUBE_LIST,
-						.api = api,
-						.plural = plural,
-						.label_selector = selector});
-}
-
-static bool read_prerequisites(struct step_ctx *c, struct exchange *x)
-{
-	const char *arn = actual(c).role_arn;
-
-	if (read_kube(c, x, "agents",
-		      &(struct kube_request){.verb = KUBE_LIST,
-					     .api = "apps/v1",
-					     .plural = "daemonsets",
-					     .ns = "aws-hyperpod"}))
-		return true;
-	return arn && !streq(arn, name_role_arn(c, ROLE_AUTOSCALING)) &&
-	       read_aws(c, x, "others_role", AWS_IAM_GetRole, by_arn(c, arn));
-}
-
-static bool read_users(struct step_ctx *c, struct exchange *x)
-{
-	return read_list(c, x, "pools", KARPENTER_API, KARPENTER_POOLS, NULL) ||
-	       read_list(c, x, "classes", KARPENTER_CLASS_API, KARPENTER_CLASSES, NULL) ||
-	       (json_len_at(saw(c, "pools"), "items") &&
-		(read_list(c, x, "nodes", "v1", "nodes", KARPENTER_POOL_LABEL) ||
-		 read_list(c, x, "pods", "v1", "pods", NULL)));
-}
-
-static bool check_observe(struct step_ctx *c, struct exchange *x)
-{
-	enum karpenter_state state;
-
-	if (hyperpod_read(c, x))
-		return true;
-	state = actual(c).state;
-	if (!saw(c, "hyperpod"))
-		return false;
-	if (enabled(c))
-		return read_prerequisites(c, x);
-	return state != KARPENTER_OFF && state != KARPENTER_TURNING_OFF &&
-	       read_users(c, x);
-}
-
-/* False: refused. A role of others stays as it is, and is used when asked. */
-static bool settle_role(struct step_ctx *c, const struct karpenter *k)
-{
-	struct err *e;
-
-	if (!k->role_arn || streq(k->role_arn, name_role_arn(c, ROLE_AUTOSCALING)))
-		return true;
-	if (may_adopt(c) || (!enabled(c) && k->state == KARPENTER_OFF)) {
-		step_save_str(c, "others_role", k->role_arn);
-		return true;
-	}
-	e = step_fail(
-		c, ERR_FOREIGN_OBJECT,
-		"autoscaling of %s is set up with the cluster role %s, which we did "
-		"not make",
-		hyperpod_name(c), k->role_arn);
-	err_field(e, "/adopt", k->role_arn, name_role_arn(c, ROLE_AUTOSCALING));
-	err_fix(e, "Ask again with adopt: that role is used and stays as it is.");
-	return false;
-}
-
-static void check_others_role(struct step_ctx *c, struct findings *f)
-{
-	const json_t *role = json_at(saw(c, "others_role"), "Role");
-	const char *seen;
-
-	if (!others_role(c))
-		return;
-	seen = role ? hyperpod_role_trusts(c, role, KARPENTER_SERVICE)
-		    : "nobody: it is gone";
-	if (seen)
-		finding_add(f, "/adopt",
-			    arena_printf(c->arena, "the cluster role %s trusts %s",
-					 others_role(c), seen),
-			    seen, KARPENTER_SERVICE);
-}
-
-static void check_on(struct step_ctx *c)
-{
-	struct findings f = findings_new(c->arena);
-	struct err why;
-
-	if (actual(c).state == KARPENTER_ON)
-		return;
-	prerequisites_check(saw(c, "hyperpod"), json_at(saw(c, "agents"), "items"), &f);
-	check_others_role(c, &f);
-	if (findings_none(&f, ERR_STATE_CONFLICT, "autoscaling cannot be switched on",
-			  &why)) {
-		if (streq(json_str_at(saw(c, "hyperpod"), "NodeRecovery"), "None"))
-			step_warn(c, "node recovery is off and is switched on: "
-				     "autoscaling needs it");
-		return;
-	}
-	why.retry = RETRY_HUMAN;
-	err_fix(&why, "Mend what is listed (%s), then retry.", why.expected);
-	*step_fail(c, why.code, "%s", why.detail) = why;
-}
-
-/* Case AS: nodes would stay without a keeper, and pods with them. */
-static void check_off(struct step_ctx *c)
-{
-	const json_t *pods = users_on_nodes(c->arena, json_at(saw(c, "pods"), "items"),
-					    json_at(saw(c, "nodes"), "items"));
-	const char *pools = users_names(c->arena, json_at(saw(c, "pools"), "items"));
-	const char *classes = users_names(c->arena, json_at(saw(c, "classes"), "items"));
-	const char *names = users_names(c->arena, pods);
-	struct err *e;
-
-	if (!pools && !classes)
-		return;
-	e = step_fail(c, ERR_BLOCKED, "autoscaling is in use: %s%s%s%s%s%s%s",
-		      pools ? "node pools " : "", pools ? pools : "",
-		      pools && classes ? "; " : "", classes ? "node classes " : "",
-		      classes ? classes : "", names ? "; pods on their nodes: " : "",
-		      names ? names : "");
-	err_fix(e, "Delete the node pools, then the node classes, then retry.");
-}
-
-static void check_plan(struct step_ctx *c, struct exchange *x)
-{
-	struct karpenter k = actual(c);
-
-	(void)x;
-	if (!saw(c, "hyperpod")) {
-		/* Planned together with the cluster, or gone: nothing is on. */
-		if (enabled(c) && !c->planning)
-			step_fail(c, ERR_CLOUD_NOT_FOUND,
-				  "there is no HyperPod cluster %s", hyperpod_name(c));
-		return;
-	}
-	step_save_str(c, "cluster_arn", json_str_at(saw(c, "hyperpod"), "ClusterArn"));
-	if (!settle_role(c, &k))
-		return;
-	if (enabled(c))
-		check_on(c);
-	else
-		check_off(c);
-}
-
 /* --- the cluster role -------------------------------------------------------------- */
 
 static bool role_is_not_made(const struct step_ctx *c)
 {
-	return !enabled(c) || others_role(c) != NULL;
+	return !autoscaling_enabled(c) || autoscaling_others_role(c) != NULL;
 }
 
 /*
@@ -257,8 +73,9 @@ static const struct role_spec cluster_role = {
 static bool switch_observe(struct step_ctx *c, struct exchange *x)
 {
 	return hyperpod_read(c, x) ||
-	       (enabled(c) &&
-		read_aws(c, x, "role", AWS_IAM_GetRole, by_arn(c, role_arn(c))));
+	       (autoscaling_enabled(c) &&
+		read_aws(c, x, "role", AWS_IAM_GetRole,
+			 autoscaling_by_arn(c, autoscaling_role_arn(c))));
 }
 
 /* False: a verdict was set. */
@@ -271,7 +88,7 @@ static bool may_switch(struct step_ctx *c, const struct karpenter *k)
 			  hyperpod_name(c), status);
 		return false;
 	}
-	if (enabled(c) && k->state == KARPENTER_TURNING_OFF && !c->planning) {
+	if (autoscaling_enabled(c) && k->state == KARPENTER_TURNING_OFF && !c->planning) {
 		step_wait(c, BUSY_S, "autoscaling of %s, which is being switched off",
 			  hyperpod_name(c));
 		return false;
@@ -281,7 +98,7 @@ static bool may_switch(struct step_ctx *c, const struct karpenter *k)
 
 static bool is_as_wanted(const struct step_ctx *c, const struct karpenter *k)
 {
-	if (!enabled(c))
+	if (!autoscaling_enabled(c))
 		return k->state == KARPENTER_OFF || k->state == KARPENTER_TURNING_OFF;
 	return (k->state == KARPENTER_ON || k->state == KARPENTER_TURNING_ON) &&
 	       streq(json_str_or(saw(c, "hyperpod"), "NodeRecovery", "Automatic"),
@@ -292,7 +109,7 @@ static json_t *request(struct step_ctx *c, const struct karpenter *k)
 {
 	json_t *in = json_packf(c->arena, "{s:s}", "ClusterName", hyperpod_name(c));
 
-	if (!enabled(c)) {
+	if (!autoscaling_enabled(c)) {
 		json_put(in, "AutoScaling",
 			 json_pack("{s:s, s:s}", "Mode", "Disable", "AutoScalerType",
 				   "Karpenter"));
@@ -302,7 +119,7 @@ static json_t *request(struct step_ctx *c, const struct karpenter *k)
 		json_put(in, "AutoScaling",
 			 json_pack("{s:s, s:s}", "Mode", "Enable", "AutoScalerType",
 				   "Karpenter"));
-		json_put_str(in, "ClusterRole", role_arn(c));
+		json_put_str(in, "ClusterRole", autoscaling_role_arn(c));
 	}
 	if (!streq(json_str_at(saw(c, "hyperpod"), "NodeRecovery"), "Automatic"))
 		json_put_str(in, "NodeRecovery", "Automatic");
@@ -315,7 +132,7 @@ static bool failed_again(struct step_ctx *c, const struct karpenter *k)
 {
 	struct err *e;
 
-	if (!enabled(c) || k->state != KARPENTER_FAILED ||
+	if (!autoscaling_enabled(c) || k->state != KARPENTER_FAILED ||
 	    !json_bool_or(c->data, "asked", false))
 		return false;
 	step_save(c, "asked", json_false());
@@ -329,10 +146,10 @@ static bool failed_again(struct step_ctx *c, const struct karpenter *k)
 
 static void switch_plan(struct step_ctx *c, struct exchange *x)
 {
-	struct karpenter k = actual(c);
+	struct karpenter k = autoscaling_actual(c);
 
 	if (!saw(c, "hyperpod")) {
-		if (!enabled(c) || c->planning)
+		if (!autoscaling_enabled(c) || c->planning)
 			return;
 		step_fail(c, ERR_CLOUD_NOT_FOUND, "there is no HyperPod cluster %s",
 			  hyperpod_name(c));
@@ -343,7 +160,7 @@ static void switch_plan(struct step_ctx *c, struct exchange *x)
 	step_save(c, "asked", json_true());
 	exchange_aws(x, AWS_SAGEMAKER_UpdateCluster, request(c, &k));
 	x->what = arena_printf(c->arena, "Switch autoscaling of %s %s", hyperpod_name(c),
-			       enabled(c) ? "on" : "off");
+			       autoscaling_enabled(c) ? "on" : "off");
 }
 
 static void switch_absorb(struct step_ctx *c, const struct answer *a)
@@ -358,7 +175,7 @@ static void switch_absorb(struct step_ctx *c, const struct answer *a)
 	else if (!hyperpod_trust_trouble(c, a, json_at(saw(c, "role"), "Role"),
 					 KARPENTER_SERVICE, "/adopt"))
 		step_fail_answer(c, a, "switching autoscaling of %s %s was refused",
-				 hyperpod_name(c), enabled(c) ? "on" : "off");
+				 hyperpod_name(c), autoscaling_enabled(c) ? "on" : "off");
 }
 
 /* --- until it is so ------------------------------------------------------------------
@@ -378,7 +195,7 @@ static bool wait_observe(struct step_ctx *c, struct exchange *x)
 {
 	if (hyperpod_read(c, x))
 		return true;
-	return enabled(c) && actual(c).state == KARPENTER_ON &&
+	return autoscaling_enabled(c) && autoscaling_actual(c).state == KARPENTER_ON &&
 	       (read_definition(c, x, "class_crd",
 				KARPENTER_CLASSES "." KARPENTER_CLASS_GROUP) ||
 		read_definition(c, x, "pool_crd", KARPENTER_POOLS ".karpenter.sh"));
@@ -407,12 +224,12 @@ static void wait_on(struct step_ctx *c, const struct karpenter *k)
 
 static void wait_plan(struct step_ctx *c, struct exchange *x)
 {
-	struct karpenter k = actual(c);
+	struct karpenter k = autoscaling_actual(c);
 
 	(void)x;
 	if (c->planning)
 		return;
-	if (enabled(c))
+	if (autoscaling_enabled(c))
 		wait_on(c, &k);
 	else if (k.state == KARPENTER_TURNING_OFF)
 		step_wait(c, LOOK_S, "autoscaling of %s to be off", hyperpod_name(c));
@@ -425,12 +242,12 @@ static void wait_plan(struct step_ctx *c, struct exchange *x)
 
 static bool drop_role_observe(struct step_ctx *c, struct exchange *x)
 {
-	return !enabled(c) && teardown_role_observe(c, x);
+	return !autoscaling_enabled(c) && teardown_role_observe(c, x);
 }
 
 static void drop_role_plan(struct step_ctx *c, struct exchange *x)
 {
-	if (!enabled(c))
+	if (!autoscaling_enabled(c))
 		teardown_role_plan(c, x);
 }
 
@@ -439,8 +256,9 @@ static void finish_plan(struct step_ctx *c, struct exchange *x)
 	(void)x;
 	step_done(c,
 		  json_pack("{s:s, s:b, s:s, s:s*}", "feature", "autoscaling", "enabled",
-			    enabled(c), "state", enabled(c) ? "enabled" : "disabled",
-			    "role_arn", enabled(c) ? role_arn(c) : NULL));
+			    autoscaling_enabled(c), "state",
+			    autoscaling_enabled(c) ? "enabled" : "disabled", "role_arn",
+			    autoscaling_enabled(c) ? autoscaling_role_arn(c) : NULL));
 }
 
 static const struct step steps[] = {
@@ -449,9 +267,9 @@ static const struct step steps[] = {
 	 .phase = "check",
 	 .title = "Check what autoscaling needs, or who uses it",
 	 .effect = EFFECT_READ,
-	 .observe = check_observe,
+	 .observe = autoscaling_check_observe,
 	 .seen = read_seen,
-	 .plan = check_plan},
+	 .plan = autoscaling_check_plan},
 	ROLE_STEPS("autoscaling", "roles", &cluster_role),
 	ROLE_TRUST_STEP("autoscaling", "roles", &cluster_role),
 	{.name = "switch_autoscaling",
