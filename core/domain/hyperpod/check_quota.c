@@ -75,7 +75,7 @@ static bool read_usage(struct step_ctx *c, struct exchange *x)
 
 static bool is_settled(struct step_ctx *c)
 {
-	return !wanted(c, first_type(c)) || wish_more(c) <= 0 ||
+	return !first_type(c)[0] || !wanted(c, first_type(c)) || wish_more(c) <= 0 ||
 	       json_at(c->data, "quota");
 }
 
