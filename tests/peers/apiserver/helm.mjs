@@ -36,17 +36,18 @@ spec:
     spec: {containers: [{name: main, image: "busybox:1"}]}
 `;
 
-/** As an installer that died has left it. */
-async function stick(w, release, revision, status)
+/** As an installer that died a while ago has left it. */
+export async function stick(plane, ns, release, revision, status, ago_s = 3600)
 {
-	const name = `sh.helm.release.v1.${release}.v${revision}`;
-	const secret = (await w.plane.request('GET', `${w.root}/secrets/${name}`)).json;
+	const path = `/api/v1/namespaces/${ns}/secrets/sh.helm.release.v1.${release}.v${revision}`;
+	const secret = (await plane.request('GET', path)).json;
 	const packed = Buffer.from(Buffer.from(secret.data.release, 'base64').toString(), 'base64');
 	const record = JSON.parse(zlib.gunzipSync(packed));
 
 	record.info.status = status;
 	const data = Buffer.from(zlib.gzipSync(JSON.stringify(record)).toString('base64')).toString('base64');
-	const r = await w.plane.request('PATCH', `${w.root}/secrets/${name}`, {metadata: {labels: {status}}, data: {release: data}},
+	const modifiedAt = String(Math.floor(Date.now() / 1000) - ago_s);
+	const r = await plane.request('PATCH', path, {metadata: {labels: {status, modifiedAt}}, data: {release: data}},
 		{type: 'application/merge-patch+json'});
 
 	assert.equal(r.status, 200, r.text);
@@ -73,7 +74,7 @@ export const cases = {
 		assert.equal(ok(await w.ask({do: 'get', api: 'v1', plural: 'configmaps', ns: w.ns, name: 'one-map'})).data.a, 'y');
 		fine(await w.ask({...q, verb: 'rollback', revision: 1}));
 		assert.equal(ok(await w.ask({do: 'get', api: 'v1', plural: 'configmaps', ns: w.ns, name: 'one-map'})).data.a, 'x');
-		assert.equal((await state()).revision, 3);
+		assert.equal(`${(await state()).revision} ${(await state()).label}`, '3 yes', 'who began it stays on the record');
 		fine(await w.ask({...q, verb: 'uninstall'}));
 		assert.equal((await state()).revision, 0);
 		fine(await w.ask({...q, verb: 'uninstall'}));
@@ -94,8 +95,8 @@ export const cases = {
 
 		fine(await w.ask({...q, values: {a: '1'}}));
 		fine(await w.ask({...q, values: {a: '2'}}));
-		await stick(w, 'one', 2, 'pending-upgrade');
-		await stick(w, 'one', 1, 'deployed');
+		await stick(w.plane, w.ns, 'one', 2, 'pending-upgrade');
+		await stick(w.plane, w.ns, 'one', 1, 'deployed');
 		assert.equal(await state(), 'pending-upgrade 2 1');
 		const busy = await w.ask({...q, values: {a: '3'}});
 
@@ -106,7 +107,7 @@ export const cases = {
 		assert.equal(await state(), 'deployed 4 4');
 		/* Never installed: there is nothing to go back to. */
 		fine(await w.ask({...q, release: 'two'}));
-		await stick(w, 'two', 1, 'pending-install');
+		await stick(w.plane, w.ns, 'two', 1, 'pending-install');
 		assert.equal((await w.ask({...q, release: 'two'})).errc, 'cloud-conflict');
 		fine(await w.ask({...q, release: 'two', verb: 'uninstall'}));
 		fine(await w.ask({...q, release: 'two'}));
