@@ -9,8 +9,8 @@
 #include "core/kube/watch.h"
 #include "tests/unit/cloud_lab.h"
 
-#define KEY    "AKIAIOSFODNN7EXAMPLE"
-#define SECRET "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
+#define KEY    "AKIALABEXAMPLE"
+#define SECRET "a-secret-of-the-lab"
 
 struct klab {
 	struct lab lab;

@@ -27,6 +27,8 @@ struct cfn_scope {
 };
 
 /* NULL: *ret_error says why, as CloudFormation does. */
+/* Any mapping; aliases are refused. NULL: *ret_error says why. */
+json_t *cfn_yaml_parse(struct arena *a, const char *text, const char **ret_error);
 json_t *cfn_template_parse(struct arena *a, const char *text, const char **ret_error);
 
 /* NULL: s->error. AWS::NoValue is JSON null, and left out of lists and maps. */

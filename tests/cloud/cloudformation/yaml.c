@@ -166,7 +166,7 @@ static void parser_delete(void *p)
 }
 
 /* JSON is read by the same parser: YAML contains it. */
-json_t *cfn_template_parse(struct arena *a, const char *text, const char **ret_error)
+json_t *cfn_yaml_parse(struct arena *a, const char *text, const char **ret_error)
 {
 	struct reader r = {.arena = a};
 	json_t *tree = NULL;
@@ -190,11 +190,18 @@ json_t *cfn_template_parse(struct arena *a, const char *text, const char **ret_e
 		r.error = "Template format error: unsupported structure.";
 		tree = NULL;
 	}
+	*ret_error = r.error;
+	return tree;
+}
+
+json_t *cfn_template_parse(struct arena *a, const char *text, const char **ret_error)
+{
+	json_t *tree = cfn_yaml_parse(a, text, ret_error);
+
 	if (tree && json_object_size(json_object_get(tree, "Resources")) == 0) {
-		r.error =
+		*ret_error =
 			"Template format error: At least one Resources member must be defined.";
 		tree = NULL;
 	}
-	*ret_error = r.error;
 	return tree;
 }

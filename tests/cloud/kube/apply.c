@@ -87,17 +87,32 @@ static void take_from_others(struct ks_req *q, json_t *obj, const char *operatio
 	}
 }
 
-/* What was there and is there no longer. */
+/* What was there and is there no longer, with all that it was in. */
 static json_t *gone(struct ks_req *q, const json_t *was, const json_t *now)
 {
-	json_t *before = ks_fields_of(q->a, q->kind, was);
-	json_t *after = ks_fields_of(q->a, q->kind, now);
+	return ks_fields_changed(q->a, q->kind, now, was);
+}
 
-	return json_own(q->a, ks_fields_minus(before, after));
+/* Who only lost something in the end has not changed what is left. */
+static json_t *lost_of(struct ks_req *q, const json_t *live, const json_t *obj,
+		       const json_t *changed)
+{
+	if (!live)
+		return json_new_object(q->a);
+	return json_own(q->a, ks_fields_minus(gone(q, live, obj), changed));
+}
+
+static bool is_reset(const json_t *given)
+{
+	return json_is_array(given) &&
+	       (json_array_size(given) == 0 ||
+		(json_array_size(given) == 1 &&
+		 json_object_size(json_array_get(given, 0)) == 0));
 }
 
 void ks_managed_update(struct ks_req *q, const json_t *live, json_t *obj)
 {
+	const bool reset = live && is_reset(json_at(obj, "metadata.managedFields"));
 	json_t *changed = NULL;
 	json_t *lost = NULL;
 	json_t *mine = NULL;
@@ -105,11 +120,14 @@ void ks_managed_update(struct ks_req *q, const json_t *live, json_t *obj)
 
 	/* Clients send back what they read, or nothing: either way it is ours to keep. */
 	json_drop(obj, "metadata.managedFields");
-	if (live && json_at(live, "metadata.managedFields"))
+	/* Without managers an object gets none by an update: an apply begins it. */
+	if (reset || (live && json_len_at(live, "metadata.managedFields") == 0))
+		return;
+	if (live)
 		json_put(obj, "metadata.managedFields",
 			 json_deep_copy(json_at(live, "metadata.managedFields")));
 	changed = ks_fields_changed(q->a, q->kind, live, obj);
-	lost = live ? gone(q, live, obj) : json_new_object(q->a);
+	lost = lost_of(q, live, obj, changed);
 	if (json_object_size(changed) == 0 && json_object_size(lost) == 0)
 		return;
 	mine = json_at(entry_of(obj, q->manager, "Update", sub_of(q)), "fieldsV1");

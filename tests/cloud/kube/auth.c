@@ -126,8 +126,9 @@ static bool forbidden(struct ks_req *q, const struct ks_user *u, const struct ks
 {
 	const char *what = NULL;
 	const char *full = NULL;
-	const char *where = ask->ns ? arena_printf(q->a, " in the namespace \"%s\"", ask->ns)
-				    : " at the cluster scope";
+	const char *where =
+		ask->ns ? arena_printf(q->a, " in the namespace \"%s\"", ask->ns)
+			: " at the cluster scope";
 
 	if (ask->path)
 		return ks_fail(q, 403, "Forbidden",
@@ -159,7 +160,8 @@ static struct ks_user plain_user(struct ks_req *q, const char *name)
 	struct str rest = str_of(name);
 
 	if (str_starts(name, account)) {
-		rest = (struct str){name + strlen(account), strlen(name) - strlen(account)};
+		rest = (struct str){name + strlen(account),
+				    strlen(name) - strlen(account)};
 		add_group(&u, "system:serviceaccounts");
 		add_group(&u, arena_printf(q->a, "system:serviceaccounts:%s",
 					   str_dup(q->a, str_cut(&rest, ':'))));
@@ -178,8 +180,8 @@ static bool by_account_token(struct ks_req *q, const char *token)
 	    !streq(json_str_at(account, "metadata.uid"), json_str_at(t, "uid")) ||
 	    q->k.now_ms >= json_int_or(t, "until_ms", 0))
 		return false;
-	q->who = plain_user(
-		q, arena_printf(q->a, "system:serviceaccount:%s:%s", ns, name));
+	q->who = plain_user(q,
+			    arena_printf(q->a, "system:serviceaccount:%s:%s", ns, name));
 	add_group(&q->who, "system:authenticated");
 	return true;
 }
@@ -231,9 +233,14 @@ static bool may_be(struct ks_req *q, const char *plural, const char *ns, const c
 static bool impersonate(struct ks_req *q)
 {
 	const char *name = ks_header(q, "impersonate-user");
+	const char *group = ks_header(q, "impersonate-group");
 	struct ks_user u;
 	struct str rest;
 
+	if (!name && group)
+		return ks_fail(q, 400, "BadRequest",
+			       "requested [{Group  %s    }] without impersonating a user",
+			       group);
 	if (!name)
 		return true;
 	u = plain_user(q, name);
@@ -266,8 +273,12 @@ bool ks_authorize(struct ks_req *q)
 	const char *header = ks_header(q, "authorization");
 	struct ks_ask ask;
 
-	if (!header || strncasecmp(header, "Bearer ", 7) != 0 || !by_token(q, header + 7))
+	if (!header || strncasecmp(header, "Bearer ", 7) != 0) {
+		q->who = plain_user(q, "system:anonymous");
+		add_group(&q->who, "system:unauthenticated");
+	} else if (!by_token(q, header + 7)) {
 		return unauthorized(q);
+	}
 	q->user = q->who.arn ? q->who.arn : q->who.name;
 	if (!impersonate(q))
 		return false;
@@ -279,7 +290,8 @@ bool ks_authorize(struct ks_req *q)
 					.name = q->name}
 		      : (struct ks_ask){.verb = "get", .path = q->path};
 	/* Everybody may ask what he may. */
-	if (q->kind && (q->kind->has & KS_NO_STORE))
+	if (q->kind && (q->kind->has & KS_NO_STORE) &&
+	    ks_user_in(&q->who, "system:authenticated"))
 		return true;
 	if (!q->kind && q->who.arn)
 		return true;

@@ -1,255 +1,122 @@
-#include <stdlib.h>
+/* What may be written: metadata here, kinds in check_*.c. */
+#include <stdarg.h>
 #include <string.h>
 
 #include "tests/cloud/kube/server.h"
 
-static bool is_group(const struct ks_kind *kind, const char *group)
+void ks_refuse(struct ks_check *c, const char *reason, const char *field, const char *fmt,
+	       ...)
 {
-	return streq(kind->group, group);
+	va_list ap;
+
+	va_start(ap, fmt);
+	ks_add_cause(c->causes, reason, field, arena_vprintf(c->a, fmt, ap));
+	va_end(ap);
 }
 
-static const struct {
-	const char *resource, *path, *says;
-} immutable[] = {
-	{"batch/jobs", "spec.template", "field is immutable"},
-	{"batch/jobs", "spec.selector", "field is immutable"},
-	{"batch/jobs", "spec.completions", "field is immutable"},
-	{"batch/jobs", "spec.completionMode", "field is immutable"},
-	{"apps/deployments", "spec.selector", "field is immutable"},
-	{"apps/daemonsets", "spec.selector", "field is immutable"},
-	{"apps/replicasets", "spec.selector", "field is immutable"},
-	{"apps/statefulsets", "spec.selector", "field is immutable"},
-	{"apps/statefulsets", "spec.serviceName", "field is immutable"},
-	{"apps/statefulsets", "spec.volumeClaimTemplates", "field is immutable"},
-	{"/persistentvolumes", "spec.csi",
-	 "spec.persistentvolumesource is immutable after creation"},
-	{"/persistentvolumes", "spec.hostPath",
-	 "spec.persistentvolumesource is immutable after creation"},
-	{"/persistentvolumes", "spec.volumeMode", "field is immutable"},
-	{"/persistentvolumeclaims", "spec.accessModes",
-	 "spec is immutable after creation except resources.requests and "
-	 "volumeAttributesClassName for bound claims"},
-	{"/persistentvolumeclaims", "spec.storageClassName",
-	 "spec is immutable after creation except resources.requests and "
-	 "volumeAttributesClassName for bound claims"},
-	{"/persistentvolumeclaims", "spec.selector",
-	 "spec is immutable after creation except resources.requests and "
-	 "volumeAttributesClassName for bound claims"},
-	{"/pods", "spec.containers",
-	 "pod updates may not change fields other than `spec.containers[*].image`"},
-	{"/pods", "spec.volumes",
-	 "pod updates may not change fields other than `spec.containers[*].image`"},
-	{"/secrets", "type", "field is immutable"},
-	{"storage.k8s.io/storageclasses", "provisioner",
-	 "updates to provisioner are forbidden."},
-	{"storage.k8s.io/storageclasses", "parameters",
-	 "updates to parameters are forbidden."},
-	{"rbac.authorization.k8s.io/rolebindings", "roleRef", "cannot change roleRef"},
-	{"rbac.authorization.k8s.io/clusterrolebindings", "roleRef",
-	 "cannot change roleRef"},
-	{"apiextensions.k8s.io/customresourcedefinitions", "spec.scope",
-	 "field is immutable"},
-	{"apiextensions.k8s.io/customresourcedefinitions", "spec.names.plural",
-	 "field is immutable"},
-};
-
-static void check_immutable(struct ks_req *q, const json_t *live, const json_t *obj,
-			    json_t *causes)
+static bool has_text(const json_t *list, const char *text)
 {
-	const char *resource = ks_resource(q->a, q->kind);
-
-	for (size_t i = 0; i < sizeof(immutable) / sizeof(immutable[0]); i++) {
-		const json_t *was = json_at(live, immutable[i].path);
-		const json_t *now = json_at(obj, immutable[i].path);
-
-		if (!streq(immutable[i].resource, resource) || was == now ||
-		    (was && now && json_equal(was, now)))
-			continue;
-		ks_add_cause(causes, "FieldValueInvalid", immutable[i].path,
-			     arena_printf(q->a, "Invalid value: %s", immutable[i].says));
-	}
-	/* A claim is bound once; volumeName may be set then. */
-	if (streq(resource, "/persistentvolumeclaims") &&
-	    json_str_at(live, "spec.volumeName") &&
-	    !streq(json_str_at(live, "spec.volumeName"),
-		   json_str_at(obj, "spec.volumeName")))
-		ks_add_cause(
-			causes, "FieldValueForbidden", "spec",
-			"Forbidden: spec is immutable after creation except "
-			"resources.requests and volumeAttributesClassName for bound claims");
-}
-
-static void check_selector(struct ks_req *q, const json_t *obj, json_t *causes)
-{
-	const json_t *labels = json_at(obj, "spec.template.metadata.labels");
-
-	if (!is_group(q->kind, "apps") || !json_at(obj, "spec.template"))
-		return;
-	if (!ks_labels_match(json_at(obj, "spec.selector"), labels))
-		ks_add_cause(
-			causes, "FieldValueInvalid", "spec.template.metadata.labels",
-			"Invalid value: `selector` does not match template `labels`");
-}
-
-static void check_volume(struct ks_req *q, const json_t *obj, json_t *causes)
-{
-	if (is_group(q->kind, "") && streq(q->kind->plural, "persistentvolumes")) {
-		if (!json_at(obj, "spec.capacity.storage"))
-			ks_add_cause(causes, "FieldValueRequired", "spec.capacity",
-				     "Required value");
-		if (json_len_at(obj, "spec.accessModes") == 0)
-			ks_add_cause(causes, "FieldValueRequired", "spec.accessModes",
-				     "Required value");
-		if (!json_at(obj, "spec.csi") && !json_at(obj, "spec.hostPath") &&
-		    !json_at(obj, "spec.nfs") && !json_at(obj, "spec.local"))
-			ks_add_cause(causes, "FieldValueRequired", "spec",
-				     "Required value: must specify a volume type");
-	}
-	if (is_group(q->kind, "") && streq(q->kind->plural, "persistentvolumeclaims")) {
-		if (json_len_at(obj, "spec.accessModes") == 0)
-			ks_add_cause(
-				causes, "FieldValueRequired", "spec.accessModes",
-				"Required value: at least 1 access mode is required");
-		if (!json_at(obj, "spec.resources.requests.storage"))
-			ks_add_cause(causes, "FieldValueRequired",
-				     "spec.resources[storage]", "Required value");
-	}
-}
-
-static const json_t *pod_spec_of(const json_t *obj, const char *kind)
-{
-	if (streq(kind, "Pod"))
-		return json_at(obj, "spec");
-	if (streq(kind, "CronJob"))
-		return json_at(obj, "spec.jobTemplate.spec.template.spec");
-	return json_at(obj, "spec.template.spec");
-}
-
-static void check_mounts(struct ks_req *q, const json_t *spec, const json_t *container,
-			 const char *path, json_t *causes)
-{
-	const json_t *mount = NULL;
-	size_t i = 0;
-
-	if (!ks_is_label(json_str_or(container, "name", ""), false))
-		ks_add_cause(causes, "FieldValueInvalid",
-			     arena_printf(q->a, "%s.name", path),
-			     "Invalid value: a lowercase RFC 1123 label is needed");
-	if (!json_str_at(container, "image") || !*json_str_at(container, "image"))
-		ks_add_cause(causes, "FieldValueRequired",
-			     arena_printf(q->a, "%s.image", path), "Required value");
-	json_array_foreach(json_at(container, "volumeMounts"), i, mount) {
-		const char *name = json_str_or(mount, "name", "");
-
-		if (!json_find(json_at(spec, "volumes"), "name", name))
-			ks_add_cause(
-				causes, "FieldValueNotFound",
-				arena_printf(q->a, "%s.volumeMounts[%zu].name", path, i),
-				arena_printf(q->a, "Not found: \"%s\"", name));
-	}
-}
-
-static void check_pod_spec(struct ks_req *q, const json_t *obj, json_t *causes)
-{
-	const char *base = streq(q->kind->kind, "Pod") ? "spec" : "spec.template.spec";
-	const json_t *spec = pod_spec_of(obj, q->kind->kind);
-	const json_t *container = NULL;
-	const char *restart = json_str_or(spec, "restartPolicy", "Always");
-	size_t i = 0;
-
-	if (q->kind->schema || !json_is_array(json_at(spec, "containers")))
-		return;
-	if (json_len_at(spec, "containers") == 0)
-		ks_add_cause(causes, "FieldValueRequired",
-			     arena_printf(q->a, "%s.containers", base), "Required value");
-	json_array_foreach(json_at(spec, "containers"), i, container) {
-		check_mounts(q, spec, container,
-			     arena_printf(q->a, "%s.containers[%zu]", base, i), causes);
-	}
-	if (is_group(q->kind, "batch") && streq(restart, "Always"))
-		ks_add_cause(causes, "FieldValueRequired",
-			     arena_printf(q->a, "%s.restartPolicy", base),
-			     "Required value: valid values: \"OnFailure\", \"Never\"");
-	if (is_group(q->kind, "apps") && !streq(restart, "Always"))
-		ks_add_cause(
-			causes, "FieldValueNotSupported",
-			arena_printf(q->a, "%s.restartPolicy", base),
-			arena_printf(
-				q->a,
-				"Unsupported value: \"%s\": supported values: \"Always\"",
-				restart));
-}
-
-static void check_crd(struct ks_req *q, const json_t *obj, json_t *causes)
-{
-	const char *want = NULL;
-	size_t storage = 0;
-	size_t i = 0;
 	const json_t *v = NULL;
+	size_t i = 0;
 
-	if (!streq(q->kind->plural, "customresourcedefinitions"))
-		return;
-	want = arena_printf(q->a, "%s.%s", json_str_or(obj, "spec.names.plural", ""),
-			    json_str_or(obj, "spec.group", ""));
-	if (!streq(want, json_str_at(obj, "metadata.name")))
-		ks_add_cause(
-			causes, "FieldValueInvalid", "metadata.name",
-			arena_printf(q->a,
-				     "Invalid value: must be spec.names.plural+\".\"+"
-				     "spec.group, %s",
-				     want));
-	json_array_foreach(json_at(obj, "spec.versions"), i, v) {
-		storage += json_bool_or(v, "storage", false);
-		if (!json_at(v, "schema.openAPIV3Schema"))
-			ks_add_cause(
-				causes, "FieldValueRequired",
-				arena_printf(q->a,
-					     "spec.versions[%zu].schema.openAPIV3Schema",
-					     i),
-				"Required value: schemas are required");
+	json_array_foreach(list, i, v) {
+		if (streq(json_string_value(v), text))
+			return true;
 	}
-	if (storage != 1)
-		ks_add_cause(
-			causes, "FieldValueInvalid", "spec.versions",
-			"Invalid value: must have exactly one version marked as storage "
-			"version");
+	return false;
 }
 
-static void check_size(struct ks_req *q, const json_t *obj, json_t *causes)
+static bool is_standard(const char *finalizer)
 {
-	if (!streq(q->kind->plural, "configmaps") && !streq(q->kind->plural, "secrets"))
+	return streq(finalizer, "kubernetes") || streq(finalizer, "orphan") ||
+	       streq(finalizer, "foregroundDeletion");
+}
+
+static void check_finalizers(struct ks_check *c)
+{
+	const json_t *now = json_at(c->obj, "metadata.finalizers");
+	const json_t *was = json_at(c->live, "metadata.finalizers");
+	const json_t *v = NULL;
+	size_t i = 0;
+
+	json_array_foreach(now, i, v) {
+		const char *name = json_string_value(v);
+
+		if (name && !strchr(name, '/') && !is_standard(name))
+			ks_refuse(c, INVALID,
+				  arena_printf(c->a, "metadata.finalizers[%zu]", i),
+				  "Invalid value: \"%s\": name is neither a standard "
+				  "finalizer name nor is it fully qualified",
+				  name);
+		if (json_str_at(c->live, "metadata.deletionTimestamp") && name &&
+		    !has_text(was, name))
+			ks_refuse(
+				c, FORBIDDEN, "metadata.finalizers",
+				"Forbidden: no new finalizers can be added if the object is "
+				"being deleted, found new finalizers []string{\"%s\"}",
+				name);
+	}
+}
+
+static void check_owners(struct ks_check *c)
+{
+	const json_t *owners = json_at(c->obj, "metadata.ownerReferences");
+	const json_t *o = NULL;
+	size_t controllers = 0;
+	size_t i = 0;
+
+	json_array_foreach(owners, i, o) {
+		controllers += json_bool_or(o, "controller", false);
+		if (!*json_str_or(o, "uid", ""))
+			ks_refuse(c, INVALID, "metadata.ownerReferences.uid",
+				  "Invalid value: \"\": must not be empty");
+	}
+	if (controllers > 1)
+		ks_refuse(
+			c, INVALID, "metadata.ownerReferences",
+			"Invalid value: %s: Only one reference can have Controller set to "
+			"true",
+			json_text(c->a, owners));
+}
+
+static void check_uid(struct ks_check *c)
+{
+	const char *uid = json_str_or(c->obj, "metadata.uid", "");
+
+	if (!c->live || !*uid || streq(uid, json_str_at(c->live, "metadata.uid")))
 		return;
-	if (strlen(json_text(q->a, json_at(obj, "data") ? json_at(obj, "data")
-							: json_new_object(q->a))) >
-	    1024 * 1024 * (streq(q->kind->plural, "secrets") ? 4 : 3) / 3)
-		ks_add_cause(causes, "FieldValueTooLong", "data",
-			     "Too long: may not be more than 1048576 bytes");
+	ks_refuse(c, INVALID, "metadata.uid", "Invalid value: \"%s\": field is immutable",
+		  uid);
 }
 
-bool ks_check_object(struct ks_req *q, const json_t *live, const json_t *obj)
+bool ks_check_object(struct ks_req *q, const json_t *live, const json_t *obj,
+		     json_t *causes)
 {
-	json_t *causes = json_new_list(q->a);
 	const char *name = json_str_or(obj, "metadata.name", "");
+	struct ks_check c = {q->a, q, live, obj, causes};
 
+	check_uid(&c);
 	if (!live)
 		ks_check_name(q, name, causes);
 	ks_check_labels(q, obj, causes);
-	check_selector(q, obj, causes);
-	check_volume(q, obj, causes);
-	check_pod_spec(q, obj, causes);
-	check_crd(q, obj, causes);
-	check_size(q, obj, causes);
-	if (live)
-		check_immutable(q, live, obj, causes);
-	if (json_array_size(causes) > 0)
-		return ks_invalid(q, name, causes);
-	return true;
+	check_finalizers(&c);
+	check_owners(&c);
+	ks_check_kind(&c);
+	ks_check_work(&c);
+	ks_check_policy(&c);
+	return json_array_size(causes) == 0 || ks_invalid(q, name, causes);
 }
 
-void ks_check_types(struct ks_req *q, json_t *obj, json_t *unknown, json_t *causes)
+struct ks_faults ks_no_faults(struct arena *a)
+{
+	return (struct ks_faults){json_new_list(a), json_new_list(a), json_new_list(a),
+				  json_new_list(a)};
+}
+
+void ks_check_types(struct ks_req *q, json_t *obj, struct ks_faults *f)
 {
 	if (q->kind->schema)
-		ks_schema_check(q->a, q->kind->schema, obj, "", true, unknown, causes);
+		ks_schema_check(q->a, q->kind->schema, obj, f);
 	else if (q->kind->type)
-		ks_type_check(q->a, q->kind->type, obj, "", unknown, causes);
+		ks_type_check(q->a, q->kind->type, obj, f);
 }

@@ -82,7 +82,7 @@ static bool is_label_name(const char *z)
 	       n;
 }
 
-static bool is_label_key(struct arena *a, const char *z)
+bool ks_is_label_key(struct arena *a, const char *z)
 {
 	const char *slash = strchr(z, '/');
 
@@ -129,9 +129,6 @@ void ks_check_name(struct ks_req *q, const char *name, json_t *causes)
 				"'-' or '.', and must start and end with an "
 				"alphanumeric character",
 				name));
-	else if (streq(q->kind->plural, "jobs") && strlen(name) > 63)
-		ks_add_cause(causes, "FieldValueInvalid", "metadata.name",
-			     "Invalid value: must be no more than 63 characters");
 }
 
 void ks_check_labels(struct ks_req *q, const json_t *obj, json_t *causes)
@@ -143,14 +140,11 @@ void ks_check_labels(struct ks_req *q, const json_t *obj, json_t *causes)
 	json_object_foreach(json_at(obj, "metadata.labels"), key, v) {
 		const char *text = json_string_value(v);
 
-		if (!is_label_key(q->a, key))
-			ks_add_cause(
-				causes, "FieldValueInvalid", "metadata.labels",
-				arena_printf(
-					q->a,
-					"Invalid value: \"%s\": name part must consist "
-					"of alphanumeric characters",
-					key));
+		if (!ks_is_label_key(q->a, key))
+			ks_add_cause(causes, "FieldValueInvalid", "metadata.labels",
+				     arena_printf(q->a,
+						  "Invalid value: \"%s\": " NAME_RULE,
+						  key));
 		if (text && *text && !is_label_name(text))
 			ks_add_cause(
 				causes, "FieldValueInvalid", "metadata.labels",
@@ -163,7 +157,7 @@ void ks_check_labels(struct ks_req *q, const json_t *obj, json_t *causes)
 	}
 	json_object_foreach(json_at(obj, "metadata.annotations"), key, v) {
 		bytes += strlen(key) + (json_is_string(v) ? json_string_length(v) : 0);
-		if (!is_label_key(q->a, key))
+		if (!ks_is_label_key(q->a, key))
 			ks_add_cause(causes, "FieldValueInvalid", "metadata.annotations",
 				     arena_printf(q->a, "Invalid value: \"%s\"", key));
 	}

@@ -185,7 +185,7 @@ void ks_new_pod(struct ks *k, const json_t *owner, const json_t *template,
 		json_put_str(pod, "spec.nodeName", node);
 	inject_credentials(k, pod);
 	ks_stamp_new(k, pod);
-	ks_defaults(k, kind, pod);
+	ks_complete(k, kind, pod);
 	ks_write(k, kind, pod);
 }
 

@@ -9,6 +9,9 @@
 
 #include "tests/cloud/kube/store.h"
 
+/* Holds a definition until its objects are gone. */
+#define KS_CRD_CLEANUP "customresourcecleanup.apiextensions.k8s.io"
+
 /* --- controllers --- */
 void ks_run_namespaces(struct ks *k);
 void ks_run_storage(struct ks *k);

@@ -12,12 +12,20 @@ static void add_default(struct ks *k, const char *resource, const char *kind,
 		return;
 	obj = json_pack("{s:s,s:s,s:{s:s,s:s}}", "apiVersion", "v1", "kind", kind,
 			"metadata", "name", name, "namespace", ns);
-	if (streq(kind, "ConfigMap"))
+	if (streq(kind, "ConfigMap")) {
+		json_put(
+			obj, "metadata.annotations",
+			json_pack(
+				"{s:s}", "kubernetes.io/description",
+				"Contains a CA bundle that can be used to verify the "
+				"kube-apiserver when using internal endpoints such as the "
+				"internal service IP or kubernetes.default.svc."));
 		json_put(obj, "data",
 			 json_pack("{s:s}", "ca.crt",
 				   cloud_opts(k->cloud)->kube_ca_pem
 					   ? cloud_opts(k->cloud)->kube_ca_pem
 					   : ""));
+	}
 	ks_stamp_new(k, obj);
 	ks_write(k, ks_builtin(resource), obj);
 }
@@ -105,6 +113,24 @@ static void establish(struct ks *k, const json_t *crd)
 			     crd, next);
 }
 
+/* true: there are none any more. */
+static bool without_objects(struct ks *k, struct arena *a, const json_t *crd)
+{
+	const char *plural = json_str_or(crd, "spec.names.plural", "");
+	const char *group = json_str_or(crd, "spec.group", "");
+	const struct ks_kind *kind = ks_kind_find(k, a, group, NULL, plural);
+	json_t *list = ks_snapshot(k, a, arena_printf(a, "%s/%s", group, plural));
+	size_t left = json_array_size(list);
+	json_t *obj = NULL;
+	size_t i = 0;
+
+	json_array_foreach(list, i, obj) {
+		if (kind)
+			left -= ks_delete(k, kind, obj, "Background");
+	}
+	return left == 0;
+}
+
 /* Objects of a definition that is gone. */
 static void sweep(struct ks *k, struct arena *a)
 {
@@ -141,7 +167,13 @@ void ks_run_crds(struct ks *k)
 	arena_init(&a, 0);
 	list = ks_snapshot(k, &a, "apiextensions.k8s.io/customresourcedefinitions");
 	json_array_foreach(list, i, crd) {
-		establish(k, crd);
+		if (!json_str_at(crd, "metadata.deletionTimestamp"))
+			establish(k, crd);
+		else if (without_objects(k, &a, crd))
+			ks_drop_finalizer(k,
+					  ks_builtin("apiextensions.k8s.io/"
+						     "customresourcedefinitions"),
+					  crd, KS_CRD_CLEANUP);
 	}
 	sweep(k, &a);
 	arena_free(&a);
@@ -233,6 +265,8 @@ static void finish_orphan(struct ks *k, const struct census *c, const struct ent
 				  json_str_at(owner->obj, "metadata.uid")))
 				json_array_remove(refs, j - 1);
 		}
+		if (json_array_size(refs) == 0)
+			json_drop(next, "metadata.ownerReferences");
 		ks_write(k, c->v[i].kind, next);
 	}
 	ks_drop_finalizer(k, owner->kind, owner->obj, "orphan");

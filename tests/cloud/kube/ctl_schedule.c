@@ -3,6 +3,8 @@
 
 #include "tests/cloud/kube/server.h"
 
+#define DEFAULT_SCHEDULER "default-scheduler"
+
 /* --- node affinity and taints ----------------------------------------------------------
  */
 
@@ -325,6 +327,8 @@ void ks_run_scheduler(struct ks *k)
 	pods = ks_snapshot(k, &a, "/pods");
 	json_array_foreach(pods, i, pod) {
 		if (!json_str_at(pod, "spec.nodeName") && !ks_pod_done(pod) &&
+		    streq(json_str_or(pod, "spec.schedulerName", DEFAULT_SCHEDULER),
+			  DEFAULT_SCHEDULER) &&
 		    !json_str_at(pod, "metadata.deletionTimestamp") &&
 		    json_len_at(pod, "spec.schedulingGates") == 0)
 			schedule(k, &a, pod);

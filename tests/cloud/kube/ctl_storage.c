@@ -132,7 +132,7 @@ static void provision(struct ks *k, const json_t *claim)
 	if (!pv)
 		return;
 	ks_stamp_new(k, pv);
-	ks_defaults(k, VOLUMES, pv);
+	ks_complete(k, VOLUMES, pv);
 	bind_pair(k, ks_write(k, VOLUMES, pv), claim);
 }
 

@@ -111,7 +111,7 @@ static void make_set(struct ks *k, struct arena *a, const json_t *deploy,
 			    json_string(hash));
 	json_put_int(rs, "metadata.generation", 1);
 	ks_stamp_new(k, rs);
-	ks_defaults(k, kind, rs);
+	ks_complete(k, kind, rs);
 	ks_write(k, kind, rs);
 }
 

@@ -12,18 +12,18 @@ static void dflt(json_t *obj, const char *path, json_t *value)
 		json_put(obj, path, value);
 }
 
-static void finalizer(json_t *obj, const char *name)
+static void probe(json_t *p)
 {
-	const json_t *v = NULL;
-	size_t i = 0;
-
-	if (!json_at(obj, "metadata.finalizers"))
-		json_put(obj, "metadata.finalizers", json_array());
-	json_array_foreach(json_at(obj, "metadata.finalizers"), i, v) {
-		if (streq(json_string_value(v), name))
-			return;
-	}
-	json_push(json_at(obj, "metadata.finalizers"), json_string(name));
+	if (!json_is_object(p))
+		return;
+	if (json_at(p, "httpGet"))
+		dflt(p, "httpGet.scheme", json_string("HTTP"));
+	if (json_at(p, "httpGet"))
+		dflt(p, "httpGet.path", json_string("/"));
+	dflt(p, "timeoutSeconds", json_integer(1));
+	dflt(p, "periodSeconds", json_integer(10));
+	dflt(p, "successThreshold", json_integer(1));
+	dflt(p, "failureThreshold", json_integer(3));
 }
 
 static void container(json_t *c)
@@ -31,19 +31,49 @@ static void container(json_t *c)
 	const char *image = json_str_or(c, "image", "");
 	const char *tag = strrchr(image, ':');
 	const bool latest = !tag || strchr(tag, '/') || streq(tag, ":latest");
-	json_t *port = NULL;
-	const char *name = NULL;
-	json_t *q = NULL;
+	json_t *item = NULL;
 	size_t i = 0;
 
 	dflt(c, "imagePullPolicy", json_string(latest ? "Always" : "IfNotPresent"));
 	dflt(c, "terminationMessagePath", json_string("/dev/termination-log"));
 	dflt(c, "terminationMessagePolicy", json_string("File"));
 	dflt(c, "resources", json_object());
-	json_array_foreach(json_at(c, "ports"), i, port) {
-		dflt(port, "protocol", json_string("TCP"));
+	json_array_foreach(json_at(c, "ports"), i, item) {
+		dflt(item, "protocol", json_string("TCP"));
 	}
-	/* A limit without a request is the request too. */
+	json_array_foreach(json_at(c, "env"), i, item) {
+		if (json_at(item, "valueFrom.fieldRef"))
+			dflt(item, "valueFrom.fieldRef.apiVersion", json_string("v1"));
+	}
+	probe(json_at(c, "livenessProbe"));
+	probe(json_at(c, "readinessProbe"));
+	probe(json_at(c, "startupProbe"));
+}
+
+static void pod_volume(json_t *v)
+{
+	static const char *const files[] = {"secret", "configMap", "projected",
+					    "downwardAPI"};
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		json_t *source = json_object_get(v, files[i]);
+
+		if (json_is_object(source))
+			dflt(source, "defaultMode", json_integer(0644));
+	}
+	if (json_is_object(json_object_get(v, "hostPath")))
+		dflt(v, "hostPath.type", json_string(""));
+	/* A volume that says nothing is an empty one. */
+	if (json_object_size(v) == 1)
+		json_put(v, "emptyDir", json_object());
+}
+
+/* Of a pod itself a limit without a request is the request too. */
+static void pod_requests(json_t *c)
+{
+	const char *name = NULL;
+	json_t *q = NULL;
+
 	json_object_foreach(json_at(c, "resources.limits"), name, q) {
 		if (!json_at(c, "resources.requests"))
 			json_put(c, "resources.requests", json_object());
@@ -70,110 +100,161 @@ static void pod_spec(json_t *spec)
 	json_array_foreach(json_at(spec, "initContainers"), i, c) {
 		container(c);
 	}
+	json_array_foreach(json_at(spec, "volumes"), i, c) {
+		pod_volume(c);
+	}
+	if (json_at(spec, "serviceAccountName") && !json_at(spec, "serviceAccount"))
+		json_put(spec, "serviceAccount",
+			 json_incref(json_at(spec, "serviceAccountName")));
 }
 
-static void pod(struct ks *k, json_t *obj)
+static void pod(json_t *obj)
 {
 	json_t *spec = json_at(obj, "spec");
+	json_t *c = NULL;
+	size_t i = 0;
 
-	(void)k;
-	pod_spec(spec);
 	if (!spec)
 		return;
-	dflt(spec, "serviceAccountName", json_string("default"));
+	json_array_foreach(json_at(spec, "containers"), i, c) {
+		pod_requests(c);
+	}
+	json_array_foreach(json_at(spec, "initContainers"), i, c) {
+		pod_requests(c);
+	}
+	pod_spec(spec);
 	dflt(spec, "enableServiceLinks", json_true());
-	if (!json_at(obj, "status"))
-		json_put(obj, "status",
-			 json_pack("{s:s,s:s}", "phase", "Pending", "qosClass",
-				   "BestEffort"));
 }
 
-static void service(struct ks *k, json_t *obj)
+static void service(json_t *obj)
 {
+	const bool external = streq(json_str_at(obj, "spec.type"), "ExternalName");
 	json_t *port = NULL;
 	size_t i = 0;
 
 	dflt(obj, "spec.type", json_string("ClusterIP"));
 	dflt(obj, "spec.sessionAffinity", json_string("None"));
-	if (!json_at(obj, "spec.clusterIP") &&
-	    !streq(json_str_at(obj, "spec.type"), "ExternalName"))
-		json_put(obj, "spec.clusterIP",
-			 json_sprintf("172.20.%d.%d", (int)(ks_rv(k) / 250 % 250),
-				      (int)(ks_rv(k) % 250 + 2)));
+	if (!external)
+		dflt(obj, "spec.internalTrafficPolicy", json_string("Cluster"));
 	json_array_foreach(json_at(obj, "spec.ports"), i, port) {
 		dflt(port, "protocol", json_string("TCP"));
 		if (!json_at(port, "targetPort"))
 			json_put(port, "targetPort", json_incref(json_at(port, "port")));
 	}
-	dflt(obj, "status", json_pack("{s:{}}", "loadBalancer"));
 }
 
-static void workload(struct ks *k, json_t *obj)
+static void template(json_t *owner)
 {
-	(void)k;
-	pod_spec(json_at(obj, "spec.template.spec"));
-	if (streq(json_str_at(obj, "kind"), "DaemonSet")) {
-		dflt(obj, "spec.updateStrategy.type", json_string("RollingUpdate"));
-		dflt(obj, "spec.revisionHistoryLimit", json_integer(10));
-		return;
+	dflt(owner, "spec.template.metadata", json_object());
+	dflt(owner, "spec.template.spec", json_object());
+	pod_spec(json_at(owner, "spec.template.spec"));
+}
+
+static void daemon_set(json_t *obj)
+{
+	template(obj);
+	dflt(obj, "metadata.annotations", json_object());
+	json_object_set_new(json_at(obj, "metadata.annotations"),
+			    "deprecated.daemonset.template.generation",
+			    json_sprintf("%lld", (long long)json_int_or(
+							 obj, "metadata.generation", 1)));
+	dflt(obj, "spec.updateStrategy.type", json_string("RollingUpdate"));
+	if (streq(json_str_at(obj, "spec.updateStrategy.type"), "RollingUpdate")) {
+		dflt(obj, "spec.updateStrategy.rollingUpdate", json_object());
+		dflt(obj, "spec.updateStrategy.rollingUpdate.maxSurge", json_integer(0));
+		dflt(obj, "spec.updateStrategy.rollingUpdate.maxUnavailable",
+		     json_integer(1));
 	}
+	dflt(obj, "spec.revisionHistoryLimit", json_integer(10));
+}
+
+static void claim_template(json_t *c)
+{
+	dflt(c, "apiVersion", json_string("v1"));
+	dflt(c, "kind", json_string("PersistentVolumeClaim"));
+	dflt(c, "spec.volumeMode", json_string("Filesystem"));
+	dflt(c, "status.phase", json_string("Pending"));
+}
+
+static void stateful_set(json_t *obj)
+{
+	json_t *c = NULL;
+	size_t i = 0;
+
+	template(obj);
+	dflt(obj, "spec.replicas", json_integer(1));
+	dflt(obj, "spec.podManagementPolicy", json_string("OrderedReady"));
+	dflt(obj, "spec.revisionHistoryLimit", json_integer(10));
+	dflt(obj, "spec.updateStrategy.type", json_string("RollingUpdate"));
+	if (streq(json_str_at(obj, "spec.updateStrategy.type"), "RollingUpdate")) {
+		dflt(obj, "spec.updateStrategy.rollingUpdate", json_object());
+		dflt(obj, "spec.updateStrategy.rollingUpdate.partition", json_integer(0));
+	}
+	dflt(obj, "spec.persistentVolumeClaimRetentionPolicy",
+	     json_pack("{s:s,s:s}", "whenDeleted", "Retain", "whenScaled", "Retain"));
+	json_array_foreach(json_at(obj, "spec.volumeClaimTemplates"), i, c) {
+		claim_template(c);
+	}
+}
+
+static void workload(json_t *obj)
+{
+	template(obj);
 	dflt(obj, "spec.replicas", json_integer(1));
 	if (!streq(json_str_at(obj, "kind"), "Deployment"))
 		return;
 	dflt(obj, "spec.strategy.type", json_string("RollingUpdate"));
-	if (streq(json_str_at(obj, "spec.strategy.type"), "RollingUpdate"))
-		dflt(obj, "spec.strategy.rollingUpdate",
-		     json_pack("{s:s,s:s}", "maxSurge", "25%", "maxUnavailable", "25%"));
+	if (streq(json_str_at(obj, "spec.strategy.type"), "RollingUpdate")) {
+		dflt(obj, "spec.strategy.rollingUpdate", json_object());
+		dflt(obj, "spec.strategy.rollingUpdate.maxSurge", json_string("25%"));
+		dflt(obj, "spec.strategy.rollingUpdate.maxUnavailable",
+		     json_string("25%"));
+	}
 	dflt(obj, "spec.revisionHistoryLimit", json_integer(10));
 	dflt(obj, "spec.progressDeadlineSeconds", json_integer(600));
 }
 
-static void job(struct ks *k, json_t *obj)
+static void job(json_t *obj)
 {
-	(void)k;
-	pod_spec(json_at(obj, "spec.template.spec"));
-	dflt(obj, "spec.parallelism", json_integer(1));
-	if (!json_at(obj, "spec.completions") &&
-	    json_int_or(obj, "spec.parallelism", 1) == 1)
+	template(obj);
+	dflt(obj, "spec.manualSelector", json_false());
+	dflt(obj, "spec.podReplacementPolicy", json_string("TerminatingOrFailed"));
+	if (!json_at(obj, "spec.completions") && !json_at(obj, "spec.parallelism"))
 		json_put(obj, "spec.completions", json_integer(1));
+	dflt(obj, "spec.parallelism", json_integer(1));
 	dflt(obj, "spec.backoffLimit", json_integer(6));
 	dflt(obj, "spec.completionMode", json_string("NonIndexed"));
 	dflt(obj, "spec.suspend", json_false());
 }
 
-static void cron_job(struct ks *k, json_t *obj)
+static void cron_job(json_t *obj)
 {
-	(void)k;
+	dflt(obj, "spec.jobTemplate.metadata", json_object());
+	dflt(obj, "spec.jobTemplate.spec.template.metadata", json_object());
 	pod_spec(json_at(obj, "spec.jobTemplate.spec.template.spec"));
 	dflt(obj, "spec.concurrencyPolicy", json_string("Allow"));
 	dflt(obj, "spec.suspend", json_false());
+	dflt(obj, "spec.successfulJobsHistoryLimit", json_integer(3));
+	dflt(obj, "spec.failedJobsHistoryLimit", json_integer(1));
 }
 
-static void volume(struct ks *k, json_t *obj)
+static void volume(json_t *obj)
 {
-	(void)k;
-	if (!json_str_at(obj, "metadata.deletionTimestamp"))
-		finalizer(obj, "kubernetes.io/pv-protection");
 	dflt(obj, "spec.persistentVolumeReclaimPolicy", json_string("Retain"));
 	dflt(obj, "spec.volumeMode", json_string("Filesystem"));
-	dflt(obj, "status.phase", json_string("Pending"));
 }
 
-static void claim(struct ks *k, json_t *obj)
+static void claim(json_t *obj)
 {
-	(void)k;
-	if (!json_str_at(obj, "metadata.deletionTimestamp"))
-		finalizer(obj, "kubernetes.io/pvc-protection");
 	dflt(obj, "spec.volumeMode", json_string("Filesystem"));
 	dflt(obj, "status.phase", json_string("Pending"));
 }
 
-static void secret(struct ks *k, json_t *obj)
+static void secret(json_t *obj)
 {
 	const char *name = NULL;
 	const json_t *v = NULL;
 
-	(void)k;
 	dflt(obj, "type", json_string("Opaque"));
 	json_object_foreach(json_at(obj, "stringData"), name, v) {
 		const char *text = json_string_value(v);
@@ -192,24 +273,18 @@ static void secret(struct ks *k, json_t *obj)
 	json_object_del(obj, "stringData");
 }
 
-static void name_space(struct ks *k, json_t *obj)
+static void name_space(json_t *obj)
 {
-	(void)k;
-	if (!json_str_at(obj, "metadata.deletionTimestamp"))
-		dflt(obj, "spec.finalizers", json_pack("[s]", "kubernetes"));
-	dflt(obj, "status.phase", json_string("Active"));
-	if (!json_at(obj, "metadata.labels"))
-		json_put(obj, "metadata.labels", json_object());
+	dflt(obj, "metadata.labels", json_object());
 	json_object_set(json_at(obj, "metadata.labels"), "kubernetes.io/metadata.name",
 			json_at(obj, "metadata.name"));
 }
 
-static void crd(struct ks *k, json_t *obj)
+static void crd(json_t *obj)
 {
 	struct arena a;
 	const char *kind = json_str_or(obj, "spec.names.kind", "");
 
-	(void)k;
 	arena_init(&a, 0);
 	dflt(obj, "spec.names.listKind", json_sprintf("%sList", kind));
 	if (!json_at(obj, "spec.names.singular")) {
@@ -223,24 +298,46 @@ static void crd(struct ks *k, json_t *obj)
 	arena_free(&a);
 }
 
-static void storage_class(struct ks *k, json_t *obj)
+static void storage_class(json_t *obj)
 {
-	(void)k;
 	dflt(obj, "reclaimPolicy", json_string("Delete"));
 	dflt(obj, "volumeBindingMode", json_string("Immediate"));
 }
 
-static void csi_driver(struct ks *k, json_t *obj)
+static void csi_driver(json_t *obj)
 {
-	(void)k;
 	dflt(obj, "spec.attachRequired", json_true());
 	dflt(obj, "spec.podInfoOnMount", json_false());
 	dflt(obj, "spec.volumeLifecycleModes", json_pack("[s]", "Persistent"));
+	dflt(obj, "spec.fsGroupPolicy", json_string("ReadWriteOnceWithFSType"));
+	dflt(obj, "spec.storageCapacity", json_false());
+	dflt(obj, "spec.requiresRepublish", json_false());
+	dflt(obj, "spec.seLinuxMount", json_false());
+}
+
+static void binding(json_t *obj)
+{
+	const char *group = "rbac.authorization.k8s.io";
+	json_t *s = NULL;
+	size_t i = 0;
+
+	if (!*json_str_or(obj, "roleRef.apiGroup", ""))
+		json_put_str(obj, "roleRef.apiGroup", group);
+	json_array_foreach(json_at(obj, "subjects"), i, s) {
+		if (!streq(json_str_at(s, "kind"), "ServiceAccount"))
+			dflt(s, "apiGroup", json_string(group));
+	}
+}
+
+static void role(json_t *obj)
+{
+	if (json_len_at(obj, "rules") == 0)
+		json_object_set_new(obj, "rules", json_null());
 }
 
 static const struct {
 	const char *resource;
-	void (*fill)(struct ks *k, json_t *obj);
+	void (*fill)(json_t *obj);
 } rows[] = {
 	{"/pods", pod},
 	{"/services", service},
@@ -249,17 +346,21 @@ static const struct {
 	{"/secrets", secret},
 	{"/namespaces", name_space},
 	{"apps/deployments", workload},
-	{"apps/daemonsets", workload},
-	{"apps/statefulsets", workload},
+	{"apps/daemonsets", daemon_set},
+	{"apps/statefulsets", stateful_set},
 	{"apps/replicasets", workload},
 	{"batch/jobs", job},
 	{"batch/cronjobs", cron_job},
 	{"apiextensions.k8s.io/customresourcedefinitions", crd},
 	{"storage.k8s.io/storageclasses", storage_class},
 	{"storage.k8s.io/csidrivers", csi_driver},
+	{"rbac.authorization.k8s.io/roles", role},
+	{"rbac.authorization.k8s.io/clusterroles", role},
+	{"rbac.authorization.k8s.io/rolebindings", binding},
+	{"rbac.authorization.k8s.io/clusterrolebindings", binding},
 };
 
-void ks_defaults(struct ks *k, const struct ks_kind *kind, json_t *obj)
+void ks_defaults(const struct ks_kind *kind, json_t *obj)
 {
 	char resource[256];
 
@@ -273,6 +374,6 @@ void ks_defaults(struct ks *k, const struct ks_kind *kind, json_t *obj)
 		 kind->plural);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		if (streq(rows[i].resource, resource))
-			rows[i].fill(k, obj);
+			rows[i].fill(obj);
 	}
 }

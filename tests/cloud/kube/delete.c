@@ -46,6 +46,13 @@ bool ks_delete(struct ks *k, const struct ks_kind *kind, const json_t *live,
 		add_finalizer(obj, "foregroundDeletion");
 	if (streq(propagation, "Orphan"))
 		add_finalizer(obj, "orphan");
+	if (streq(kind->kind, "CustomResourceDefinition")) {
+		add_finalizer(obj, KS_CRD_CLEANUP);
+		ks_set_condition(obj, k->now_ms, "Terminating", "True",
+				 "InstanceDeletionPending",
+				 "CustomResourceDefinition marked for deletion; "
+				 "CustomResource deletion will begin soon");
+	}
 	if (json_len_at(obj, "metadata.finalizers") == 0 &&
 	    json_len_at(obj, "spec.finalizers") == 0 && grace == 0) {
 		ks_erase(k, kind, json_str_at(live, "metadata.namespace"),
@@ -54,11 +61,13 @@ bool ks_delete(struct ks *k, const struct ks_kind *kind, const json_t *live,
 		return true;
 	}
 	json_put_str(obj, "metadata.deletionTimestamp", ks_time(k->now_ms, when));
-	json_put_int(obj, "metadata.deletionGracePeriodSeconds", grace);
-	json_put_int(obj, "metadata.generation",
-		     json_int_or(obj, "metadata.generation", 0) + 1);
+	if (json_at(obj, "metadata.generation"))
+		json_put_int(obj, "metadata.generation",
+			     json_int_or(obj, "metadata.generation", 0) + 1);
 	if (streq(kind->kind, "Namespace"))
 		json_put_str(obj, "status.phase", "Terminating");
+	else
+		json_put_int(obj, "metadata.deletionGracePeriodSeconds", grace);
 	ks_write(k, kind, obj);
 	return false;
 }
@@ -67,28 +76,34 @@ static bool preconditions_hold(struct ks_req *q, const json_t *live)
 {
 	const char *uid = json_str_at(q->body, "preconditions.uid");
 	const char *rv = json_str_at(q->body, "preconditions.resourceVersion");
+	const char *is_uid = json_str_or(live, "metadata.uid", "");
+	const char *is_rv = json_str_or(live, "metadata.resourceVersion", "");
 
-	if (uid && !streq(uid, json_str_at(live, "metadata.uid")))
-		return ks_fail(
-			q, 409, "Conflict",
-			"Operation cannot be fulfilled on %s \"%s\": Precondition failed: "
-			"UID in precondition: %s, UID in object meta: %s",
-			q->kind->plural, q->name, uid, json_str_at(live, "metadata.uid"));
-	if (rv && !streq(rv, json_str_at(live, "metadata.resourceVersion")))
-		return ks_fail(
-			q, 409, "Conflict",
-			"Operation cannot be fulfilled on %s \"%s\": Precondition failed: "
-			"ResourceVersion differs",
-			q->kind->plural, q->name);
+	if (uid && !streq(uid, is_uid))
+		return ks_conflict_as(
+			q, q->kind->kind,
+			arena_printf(
+				q->a,
+				"the UID in the precondition (%s) does not match the UID "
+				"in record (%s). The object might have been deleted and "
+				"then recreated",
+				uid, is_uid));
+	if (rv && !streq(rv, is_rv))
+		return ks_conflict_as(
+			q, q->kind->kind,
+			arena_printf(
+				q->a,
+				"the ResourceVersion in the precondition (%s) does not "
+				"match the ResourceVersion in record (%s). The object "
+				"might have been modified",
+				rv, is_rv));
 	return true;
 }
 
 static const char *propagation_of(struct ks_req *q)
 {
-	const char *given = ks_query(q, "propagationPolicy");
+	const char *given = ks_delete_option(q, "propagationPolicy");
 
-	if (!given)
-		given = json_str_at(q->body, "propagationPolicy");
 	return given ? given : "Background";
 }
 
@@ -100,6 +115,41 @@ static void effect(struct ks_req *q, const json_t *obj)
 		     arena_printf(q->a, "%s/%s%s%s", q->k.name, ns ? ns : "",
 				  ns ? "/" : "", json_str_or(obj, "metadata.name", "")),
 		     "delete");
+}
+
+/* These answer with what they were, the others with a status. */
+static bool says_last(const struct ks_kind *kind)
+{
+	static const char *const kinds[] = {"Pod",
+					    "ServiceAccount",
+					    "PersistentVolume",
+					    "PersistentVolumeClaim",
+					    "PodTemplate",
+					    "ResourceQuota",
+					    "StorageClass",
+					    "CSIDriver",
+					    "CSINode",
+					    "VolumeAttachment",
+					    "Service"};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (streq(kinds[i], kind->kind))
+			return true;
+	}
+	return false;
+}
+
+static json_t *last_of(struct ks_req *q, const json_t *live)
+{
+	char when[TIME_TEXT];
+	json_t *last = json_own(q->a, json_deep_copy(live));
+
+	if (streq(q->kind->kind, "Pod")) {
+		json_put_str(last, "metadata.deletionTimestamp",
+			     ks_time(q->k.now_ms, when));
+		json_put_int(last, "metadata.deletionGracePeriodSeconds", 0);
+	}
+	return last;
 }
 
 static bool may_go(struct ks_req *q)
@@ -135,6 +185,10 @@ void ks_serve_delete(struct ks_req *q)
 	}
 	if (!q->dry_run)
 		effect(q, live);
+	if (says_last(q->kind)) {
+		ks_answer(q, 200, last_of(q, live));
+		return;
+	}
 	s = json_packf(q->a, "{s:s,s:s,s:{},s:s,s:{s:s,s:O}}", "kind", "Status",
 		       "apiVersion", "v1", "metadata", "status", "Success", "details",
 		       "name", q->name, "uid", json_at(live, "metadata.uid"));
@@ -153,24 +207,20 @@ void ks_serve_delete_collection(struct ks_req *q)
 	json_t *obj = NULL;
 	size_t i = 0;
 
-	if (q->kind->namespaced && !q->ns) {
-		ks_fail(q, 405, "MethodNotAllowed",
-			"the server does not allow this method on the requested resource");
+	if (!ks_selectors_fit(q, &sel))
 		return;
-	}
 	json_object_foreach(ks_objects(&q->k, q->kind), key, obj) {
 		if ((!q->ns || streq(json_str_at(obj, "metadata.namespace"), q->ns)) &&
 		    ks_matches(q->a, &sel, obj))
 			json_array_append(chosen, obj);
 	}
 	json_array_foreach(chosen, i, obj) {
+		if (q->dry_run)
+			break;
 		ks_delete(&q->k, q->kind, obj, propagation_of(q));
 		effect(q, obj);
 	}
-	ks_answer(q, 200,
-		  json_packf(q->a, "{s:s,s:s,s:{s:o},s:O}", "kind",
-			     arena_printf(q->a, "%sList", q->kind->kind), "apiVersion",
-			     ks_api_version(q->a, q->kind), "metadata", "resourceVersion",
-			     json_sprintf("%lld", (long long)ks_rv(&q->k)), "items",
-			     chosen));
+	ks_answer_items(q, chosen,
+			json_packf(q->a, "{s:o}", "resourceVersion",
+				   json_sprintf("%lld", (long long)ks_rv(&q->k))));
 }

@@ -2,10 +2,29 @@
 
 #include "tests/cloud/kube/server.h"
 
-static json_t *verbs(void)
+static json_t *verbs(const struct ks_kind *kind)
 {
+	if (kind->has & KS_NO_STORE)
+		return json_pack("[s]", "create");
+	if (streq(kind->kind, "Namespace"))
+		return json_pack("[s,s,s,s,s,s,s]", "create", "delete", "get", "list",
+				 "patch", "update", "watch");
+	/* In the order of each of the two servers. */
+	if (kind->schema)
+		return json_pack("[s,s,s,s,s,s,s,s]", "delete", "deletecollection", "get",
+				 "list", "patch", "create", "update", "watch");
 	return json_pack("[s,s,s,s,s,s,s,s]", "create", "delete", "deletecollection",
 			 "get", "list", "patch", "update", "watch");
+}
+
+static bool in_all(const struct ks_kind *kind)
+{
+	return (!*kind->group &&
+		(streq(kind->plural, "pods") || streq(kind->plural, "services") ||
+		 streq(kind->plural, "replicationcontrollers"))) ||
+	       (streq(kind->group, "apps") &&
+		!streq(kind->plural, "controllerrevisions")) ||
+	       streq(kind->group, "batch") || streq(kind->group, "autoscaling");
 }
 
 static json_t *names(const char *comma_separated)
@@ -21,6 +40,18 @@ static json_t *names(const char *comma_separated)
 	return list;
 }
 
+/* What is below a resource, besides its status and its scale. */
+static const struct {
+	const char *resource, *sub, *group, *version, *kind, *verb;
+} below[] = {
+	{"/pods", "log", "", "", "Pod", "get"},
+	{"/pods", "eviction", "policy", "v1", "Eviction", "create"},
+	{"/pods", "binding", "", "", "Binding", "create"},
+	{"/namespaces", "finalize", "", "", "Namespace", "update"},
+	{"/serviceaccounts", "token", "authentication.k8s.io", "v1", "TokenRequest",
+	 "create"},
+};
+
 static json_t *sub_resource(struct arena *a, const struct ks_kind *kind, const char *sub,
 			    const char *sub_kind, json_t *sub_verbs)
 {
@@ -30,32 +61,52 @@ static json_t *sub_resource(struct arena *a, const struct ks_kind *kind, const c
 			 sub_verbs);
 }
 
-static void add_resources(struct arena *a, json_t *list, const struct ks_kind *kind)
+static void set_group(json_t *r, const char *group, const char *version)
 {
-	json_t *r = json_pack(
-		"{s:s,s:s,s:b,s:s,s:o}", "name", kind->plural, "singularName",
-		kind->singular, "namespaced", kind->namespaced, "kind", kind->kind,
-		"verbs", kind->has & KS_NO_STORE ? json_pack("[s]", "create") : verbs());
+	json_object_set_new(r, "group", json_string(group));
+	json_object_set_new(r, "version", json_string(version));
+}
 
-	if (*kind->short_names)
-		json_object_set_new(r, "shortNames", names(kind->short_names));
-	if (!(kind->has & KS_NO_STORE))
-		json_object_set_new(r, "storageVersionHash", json_string("AAAAAAAAAAA="));
-	json_array_append_new(list, r);
+static void add_below(struct arena *a, json_t *list, const struct ks_kind *kind)
+{
+	const char *resource = ks_resource(a, kind);
+	json_t *r = NULL;
+
 	if (kind->has & KS_STATUS)
 		json_array_append_new(list, sub_resource(a, kind, "status", kind->kind,
 							 json_pack("[s,s,s]", "get",
 								   "patch", "update")));
-	if (kind->has & KS_SCALE)
-		json_array_append_new(list, sub_resource(a, kind, "scale", "Scale",
-							 json_pack("[s,s,s]", "get",
-								   "patch", "update")));
-	if (streq(kind->plural, "pods") && !*kind->group) {
-		json_array_append_new(list, sub_resource(a, kind, "log", "Pod",
-							 json_pack("[s]", "get")));
-		json_array_append_new(list, sub_resource(a, kind, "eviction", "Eviction",
-							 json_pack("[s]", "create")));
+	if (kind->has & KS_SCALE) {
+		r = sub_resource(a, kind, "scale", "Scale",
+				 json_pack("[s,s,s]", "get", "patch", "update"));
+		set_group(r, "autoscaling", "v1");
+		json_array_append_new(list, r);
 	}
+	for (size_t i = 0; i < sizeof(below) / sizeof(below[0]); i++) {
+		if (!streq(below[i].resource, resource))
+			continue;
+		r = sub_resource(a, kind, below[i].sub, below[i].kind,
+				 json_pack("[s]", below[i].verb));
+		if (*below[i].version)
+			set_group(r, below[i].group, below[i].version);
+		json_array_append_new(list, r);
+	}
+}
+
+static void add_resources(struct arena *a, json_t *list, const struct ks_kind *kind)
+{
+	json_t *r = json_pack("{s:s,s:s,s:b,s:s,s:o}", "name", kind->plural,
+			      "singularName", kind->singular, "namespaced",
+			      kind->namespaced, "kind", kind->kind, "verbs", verbs(kind));
+
+	if (*kind->short_names)
+		json_object_set_new(r, "shortNames", names(kind->short_names));
+	if (in_all(kind))
+		json_object_set_new(r, "categories", json_pack("[s]", "all"));
+	if (!(kind->has & KS_NO_STORE))
+		json_object_set_new(r, "storageVersionHash", json_string("AAAAAAAAAAA="));
+	json_array_append_new(list, r);
+	add_below(a, list, kind);
 }
 
 static bool resource_list(struct ks_req *q, const char *group, const char *version)
@@ -69,8 +120,8 @@ static bool resource_list(struct ks_req *q, const char *group, const char *versi
 			add_resources(q->a, list, &v[i]);
 	}
 	if (json_array_size(list) == 0)
-		return ks_fail(q, 404, "NotFound",
-			       "the server could not find the requested resource");
+		return ks_answer_text(q, 404, "text/plain; charset=utf-8",
+				      "404 page not found\n");
 	return ks_answer(
 		q, 200,
 		json_packf(q->a, "{s:s,s:s,s:s,s:O}", "kind", "APIResourceList",
@@ -125,41 +176,39 @@ static json_t *aggregated_subs(struct arena *a, const struct ks_kind *kind)
 	const json_t *r = NULL;
 	size_t i = 0;
 
-	add_resources(a, flat, kind);
+	add_below(a, flat, kind);
 	json_array_foreach(flat, i, r) {
-		const char *slash = strchr(json_str_or(r, "name", ""), '/');
-		const bool scale = slash && streq(slash, "/scale");
-		const bool evict = slash && streq(slash, "/eviction");
+		const char *slash = strchr(json_str_or(r, "name", "/"), '/');
 
-		if (!slash)
-			continue;
-		json_array_append_new(subs, json_pack("{s:s,s:{s:s,s:s,s:s},s:O}",
-						      "subresource", slash + 1,
-						      "responseKind", "group",
-						      scale   ? "autoscaling"
-						      : evict ? "policy"
-							      : kind->group,
-						      "version", kind->version, "kind",
-						      json_str_or(r, "kind", ""), "verbs",
-						      json_at(r, "verbs")));
+		json_array_append_new(subs,
+				      json_pack("{s:s,s:{s:s,s:s,s:s},s:O}",
+						"subresource", slash + 1, "responseKind",
+						"group", json_str_or(r, "group", ""),
+						"version", json_str_or(r, "version", ""),
+						"kind", json_str_or(r, "kind", ""),
+						"verbs", json_at(r, "verbs")));
 	}
 	json_decref(flat);
 	return subs;
 }
 
+/* Group and version of a built-in kind are those of the list it stands in. */
 static json_t *aggregated_resource(struct arena *a, const struct ks_kind *kind)
 {
-	json_t *r = json_pack(
-		"{s:s,s:{s:s,s:s,s:s},s:s,s:s,s:o,s:o,s:o}", "resource", kind->plural,
-		"responseKind", "group", kind->group, "version", kind->version, "kind",
-		kind->kind, "scope", kind->namespaced ? "Namespaced" : "Cluster",
-		"singularResource", kind->singular, "verbs",
-		kind->has & KS_NO_STORE ? json_pack("[s]", "create") : verbs(),
-		"shortNames", names(kind->short_names), "subresources",
-		aggregated_subs(a, kind));
+	json_t *subs = aggregated_subs(a, kind);
+	json_t *r = json_pack("{s:s,s:{s:s,s:s,s:s},s:s,s:s,s:o}", "resource",
+			      kind->plural, "responseKind", "group",
+			      kind->schema ? kind->group : "", "version",
+			      kind->schema ? kind->version : "", "kind", kind->kind,
+			      "scope", kind->namespaced ? "Namespaced" : "Cluster",
+			      "singularResource", kind->singular, "verbs", verbs(kind));
 
-	if (streq(kind->plural, "pods") || streq(kind->plural, "services") ||
-	    streq(kind->group, "apps") || streq(kind->group, "batch"))
+	if (*kind->short_names)
+		json_object_set_new(r, "shortNames", names(kind->short_names));
+	if (json_array_size(subs) > 0)
+		json_object_set(r, "subresources", subs);
+	json_decref(subs);
+	if (in_all(kind))
 		json_object_set_new(r, "categories", json_pack("[s]", "all"));
 	return r;
 }
@@ -220,8 +269,8 @@ static void serve_group(struct ks_req *q, const char *name)
 	json_t *g = json_find(groups, "name", name);
 
 	if (!g) {
-		ks_fail(q, 404, "NotFound",
-			"the server could not find the requested resource");
+		ks_answer_text(q, 404, "text/plain; charset=utf-8",
+			       "404 page not found\n");
 		return;
 	}
 	json_put_str(g, "kind", "APIGroup");

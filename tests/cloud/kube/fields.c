@@ -50,12 +50,60 @@ static const char *item_name(struct arena *a, const json_t *item, const char *co
 	return arena_printf(a, "k:%s", json_text(a, k));
 }
 
-/* Leaves of `now` that differ from `was`; with was NULL all of them. */
-static json_t *changed(struct arena *a, const struct ks_typed *t, const json_t *was,
-		       const json_t *now);
+/*
+ * Of an update, fields that are new are in the set besides what is in them ("."), but
+ * for those that an object of the kind always has, as its Go type has them. Of an
+ * apply only leaves and items are.
+ */
+struct walk {
+	struct arena *a;
+	bool update;
+};
 
-static void changed_members(struct arena *a, const struct ks_typed *t, const json_t *was,
-			    const json_t *now, json_t *set)
+static const char *const always[][2] = {
+	{NULL, "metadata"},
+	{NULL, "spec"},
+	{NULL, "status"},
+	{"spec", "template"},
+	{"template", "spec"},
+	{"template", "metadata"},
+	{"spec", "containers"},
+	{"spec", "strategy"},
+	{"spec", "updateStrategy"},
+	{"spec", "jobTemplate"},
+	{"jobTemplate", "spec"},
+	{"jobTemplate", "metadata"},
+	{"spec", "names"},
+	{"spec", "versions"},
+	{NULL, "roleRef"},
+	{"status", "loadBalancer"},
+	{NULL, "involvedObject"},
+	{NULL, "source"},
+	{"status", "acceptedNames"},
+	{"status", "daemonEndpoints"},
+	{"status", "nodeInfo"},
+	{"spec", "resources"},
+};
+
+static bool is_always(const struct ks_typed *t)
+{
+	if (t->kind->schema)
+		return !t->parent && streq(t->field, "metadata");
+	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++) {
+		if (streq(always[i][1], t->field) &&
+		    (always[i][0] ? streq(always[i][0], t->parent) : !t->parent))
+			return true;
+	}
+	return false;
+}
+
+/* Leaves of `now` that differ from `was`; with was NULL all of them. fresh: what it is
+ * in was not there either. */
+static json_t *changed(const struct walk *w, const struct ks_typed *t, const json_t *was,
+		       const json_t *now, bool fresh);
+
+static void changed_members(const struct walk *w, const struct ks_typed *t,
+			    const json_t *was, const json_t *now, json_t *set, bool fresh)
 {
 	const char *name = NULL;
 	const json_t *value = NULL;
@@ -66,14 +114,18 @@ static void changed_members(struct arena *a, const struct ks_typed *t, const jso
 
 		if (!is_owned(t, name))
 			continue;
-		sub = changed(a, &c, json_object_get(was, name), value);
+		sub = changed(w, &c, json_object_get(was, name), value, fresh);
+		if (sub && !w->update && json_object_size(sub) > 0 &&
+		    ks_is_undeclared(t, name))
+			json_object_set_new(sub, ".", json_object());
 		if (sub)
-			json_object_set_new(set, arena_printf(a, "f:%s", name), sub);
+			json_object_set_new(set, arena_printf(w->a, "f:%s", name), sub);
 	}
 }
 
-static void changed_items(struct arena *a, const struct ks_typed *t, const json_t *was,
-			  const json_t *now, const char *const *keys, json_t *set)
+static void changed_items(const struct walk *w, const struct ks_typed *t,
+			  const json_t *was, const json_t *now, const char *const *keys,
+			  json_t *set)
 {
 	const struct ks_typed c = ks_typed_item(t);
 	const json_t *item = NULL;
@@ -86,26 +138,33 @@ static void changed_items(struct arena *a, const struct ks_typed *t, const json_
 
 		if (!keys) {
 			if (!old)
-				json_object_set_new(set, item_name(a, item, NULL),
+				json_object_set_new(set, item_name(w->a, item, NULL),
+						    json_object());
+			continue;
+		}
+		if (ks_item_is_atomic(t)) {
+			if (!old || !json_equal(old, item))
+				json_object_set_new(set, item_name(w->a, item, keys),
 						    json_object());
 			continue;
 		}
 		sub = json_object();
-		changed_members(a, &c, old, item, sub);
+		changed_members(w, &c, old, item, sub, old == NULL);
 		if (!old)
 			json_object_set_new(sub, ".", json_object());
 		if (json_object_size(sub) > 0)
-			json_object_set_new(set, item_name(a, item, keys), sub);
+			json_object_set_new(set, item_name(w->a, item, keys), sub);
 		else
 			json_decref(sub);
 	}
 }
 
-static json_t *changed(struct arena *a, const struct ks_typed *t, const json_t *was,
-		       const json_t *now)
+static json_t *changed(const struct walk *w, const struct ks_typed *t, const json_t *was,
+		       const json_t *now, bool fresh)
 {
 	const char *const *keys = NULL;
 	const enum ks_merge merge = ks_merge_of(t, now, &keys);
+	const bool born = !was && (fresh || !is_always(t));
 	json_t *set = NULL;
 
 	if (merge == KS_ATOMIC)
@@ -116,9 +175,11 @@ static json_t *changed(struct arena *a, const struct ks_typed *t, const json_t *
 		return was && json_is_array(was) ? NULL : json_object();
 	set = json_object();
 	if (merge == KS_GRANULAR)
-		changed_members(a, t, was, now, set);
+		changed_members(w, t, was, now, set, born);
 	else
-		changed_items(a, t, was, now, keys, set);
+		changed_items(w, t, was, now, keys, set);
+	if (w->update && born)
+		json_object_set_new(set, ".", json_object());
 	if (json_object_size(set) > 0)
 		return set;
 	json_decref(set);
@@ -129,92 +190,113 @@ json_t *ks_fields_changed(struct arena *a, const struct ks_kind *kind, const jso
 			  const json_t *now)
 {
 	const struct ks_typed root = ks_typed_root(kind);
+	const struct walk w = {a, true};
 	json_t *set = json_new_object(a);
 
-	changed_members(a, &root, was, now, set);
+	changed_members(&w, &root, was, now, set, false);
 	return set;
 }
 
 json_t *ks_fields_of(struct arena *a, const struct ks_kind *kind, const json_t *obj)
 {
-	return ks_fields_changed(a, kind, NULL, obj);
+	const struct ks_typed root = ks_typed_root(kind);
+	const struct walk w = {a, false};
+	json_t *set = json_new_object(a);
+
+	changed_members(&w, &root, NULL, obj, set, false);
+	return set;
 }
 
-/* --- algebra: every function returns a new reference ------------------------- */
+/* --- algebra: every function returns a new reference --------------------------
+ * A node is in the set itself when it is empty or has "."; its other members are the
+ * nodes below it. */
 
 static bool is_leaf(const json_t *node)
 {
 	return json_object_size(node) == 0;
 }
 
-json_t *ks_fields_union(const json_t *x, const json_t *y)
+static bool is_member(const json_t *node)
 {
-	json_t *out = json_object();
+	return node && (is_leaf(node) || json_object_get(node, "."));
+}
+
+enum algebra { UNION, MINUS, COMMON };
+
+/* The node's own membership; NULL when nothing is left of it. */
+static json_t *finish(json_t *out, bool member)
+{
+	if (json_object_size(out) > 0) {
+		if (member)
+			json_object_set_new(out, ".", json_object());
+		return out;
+	}
+	if (member)
+		return out;
+	json_decref(out);
+	return NULL;
+}
+
+static bool keeps(enum algebra op, bool x, bool y)
+{
+	return op == UNION ? x || y : op == MINUS ? x && !y : x && y;
+}
+
+static json_t *combined(enum algebra op, const json_t *x, const json_t *y);
+
+static void combine_below(enum algebra op, json_t *out, const json_t *x, const json_t *y)
+{
 	const char *name = NULL;
 	json_t *v = NULL;
 
 	json_object_foreach((json_t *)(uintptr_t)x, name, v) {
-		json_object_set_new(out, name,
-				    ks_fields_union(v, json_object_get(y, name)));
+		const json_t *other = json_object_get(y, name);
+		json_t *sub = NULL;
+
+		if (streq(name, ".") || (!other && op == COMMON))
+			continue;
+		sub = other ? combined(op, v, other) : json_deep_copy(v);
+		if (sub)
+			json_object_set_new(out, name, sub);
 	}
+	if (op != UNION)
+		return;
 	json_object_foreach((json_t *)(uintptr_t)y, name, v) {
-		if (!json_object_get(x, name))
+		if (!streq(name, ".") && !json_object_get(x, name))
 			json_object_set_new(out, name, json_deep_copy(v));
 	}
+}
+
+static json_t *combined(enum algebra op, const json_t *x, const json_t *y)
+{
+	json_t *out = json_object();
+
+	combine_below(op, out, x, y);
+	return finish(out, keeps(op, is_member(x), is_member(y)));
+}
+
+/* The root itself is in no set. */
+static json_t *combined_roots(enum algebra op, const json_t *x, const json_t *y)
+{
+	json_t *out = json_object();
+
+	combine_below(op, out, x, y);
 	return out;
+}
+
+json_t *ks_fields_union(const json_t *x, const json_t *y)
+{
+	return combined_roots(UNION, x, y);
 }
 
 json_t *ks_fields_minus(const json_t *x, const json_t *y)
 {
-	json_t *out = json_object();
-	const char *name = NULL;
-	json_t *v = NULL;
-
-	json_object_foreach((json_t *)(uintptr_t)x, name, v) {
-		const json_t *other = json_object_get(y, name);
-		json_t *rest = NULL;
-
-		if (!other) {
-			json_object_set_new(out, name, json_deep_copy(v));
-			continue;
-		}
-		/* An atomic value that the other side owns member by member. */
-		if (is_leaf(v) || is_leaf(other))
-			continue;
-		rest = ks_fields_minus(v, other);
-		if (json_object_size(rest) > 0)
-			json_object_set_new(out, name, rest);
-		else
-			json_decref(rest);
-	}
-	return out;
+	return combined_roots(MINUS, x, y);
 }
 
 json_t *ks_fields_common(const json_t *x, const json_t *y)
 {
-	json_t *out = json_object();
-	const char *name = NULL;
-	json_t *v = NULL;
-
-	json_object_foreach((json_t *)(uintptr_t)x, name, v) {
-		const json_t *other = json_object_get(y, name);
-		json_t *both = NULL;
-
-		if (!other)
-			continue;
-		if (is_leaf(v) || is_leaf(other)) {
-			/* An empty map and its members are different leaves. */
-			if (is_leaf(v) && is_leaf(other))
-				json_object_set_new(out, name, json_object());
-			continue;
-		}
-		both = ks_fields_common(v, other);
-		if (json_object_size(both) > 0)
-			json_object_set_new(out, name, both);
-		else
-			json_decref(both);
-	}
-	return out;
+	return combined_roots(COMMON, x, y);
 }
 
 /* k:{"name":"a"} is written [name="a"]. */

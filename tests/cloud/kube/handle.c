@@ -99,28 +99,6 @@ static void resolve(struct ks_req *q, const char *group, const char *version,
 	q->sub = n > 2 ? seg[2] : NULL;
 }
 
-static bool read_body(struct ks_req *q)
-{
-	struct err e;
-	const char *type = ks_header(q, "content-type");
-
-	if (q->raw->body_len == 0)
-		return true;
-	if (type && strstr(type, "protobuf")) {
-		q->body = ks_proto_decode(q->a,
-					  (struct str){q->raw->body, q->raw->body_len});
-		return q->body ||
-		       ks_fail(q, 415, "UnsupportedMediaType",
-			       "the body of the request was in an unknown format - accepted "
-			       "media types include: application/json, application/yaml");
-	}
-	q->body = json_parse(q->a, (struct str){q->raw->body, q->raw->body_len}, &e);
-	if (!q->body)
-		return ks_fail(q, 400, "BadRequest", "error decoding the body: %s",
-			       e.detail);
-	return true;
-}
-
 /* The first word of User-Agent names a manager that did not name itself. */
 static const char *manager_of(struct ks_req *q)
 {
@@ -136,56 +114,72 @@ static const char *manager_of(struct ks_req *q)
 	return arena_strndup(q->a, agent, n < 128 ? n : 128);
 }
 
-static void dispatch(struct ks_req *q)
+static bool is_read(const struct ks_req *q)
+{
+	return streq(q->raw->method, "GET");
+}
+
+static void dispatch_read(struct ks_req *q)
+{
+	const char *watch = ks_query(q, "watch");
+
+	if (watch && (streq(watch, "0") || streq(watch, "false")))
+		watch = NULL;
+	if (q->name && !watch)
+		ks_serve_get(q);
+	else if (watch)
+		ks_serve_watch(q);
+	else
+		ks_serve_list(q);
+}
+
+/* Namespaces are not deleted by the dozen. */
+static bool may_empty(const struct ks_req *q)
+{
+	return !streq(q->kind->kind, "Namespace") && (!q->kind->namespaced || q->ns);
+}
+
+static void dispatch_object(struct ks_req *q)
 {
 	const char *method = q->raw->method;
 
-	q->manager = manager_of(q);
-	q->dry_run = streq(ks_query(q, "dryRun"), "All");
-	if (q->kind->has & KS_NO_STORE) {
-		ks_serve_review(q);
-		return;
-	}
-	if (q->sub && !streq(q->sub, "status")) {
-		ks_serve_sub(q);
-		return;
-	}
-	if (q->sub && !(q->kind->has & KS_STATUS)) {
-		ks_fail(q, 404, "NotFound",
-			"the server could not find the requested resource");
-		return;
-	}
-	if (streq(method, "GET") || streq(method, "HEAD")) {
-		const char *watch = ks_query(q, "watch");
-
-		if (q->name && !watch)
-			ks_serve_get(q);
-		else if (watch && !streq(watch, "0") && !streq(watch, "false"))
-			ks_serve_watch(q);
-		else
-			ks_serve_list(q);
-	} else if (streq(method, "POST") && !q->name) {
+	if (is_read(q))
+		dispatch_read(q);
+	else if (streq(method, "POST") && !q->name && (q->ns || !q->kind->namespaced))
 		ks_serve_create(q);
-	} else if (streq(method, "PUT") && q->name) {
+	else if (streq(method, "PUT") && q->name)
 		ks_serve_update(q);
-	} else if (streq(method, "PATCH") && q->name) {
+	else if (streq(method, "PATCH") && q->name)
 		ks_serve_patch(q);
-	} else if (streq(method, "DELETE") && q->name) {
+	else if (streq(method, "DELETE") && q->name && !q->sub)
 		ks_serve_delete(q);
-	} else if (streq(method, "DELETE")) {
+	else if (streq(method, "DELETE") && !q->name && may_empty(q))
 		ks_serve_delete_collection(q);
-	} else {
-		ks_fail(q, 405, "MethodNotAllowed",
-			"the server does not allow this method on the requested resource");
-	}
+	else
+		ks_no_such_method(q);
+}
+
+static void dispatch(struct ks_req *q)
+{
+	q->manager = manager_of(q);
+	q->dry_run = streq(ks_query(q, "dryRun"), "All") ||
+		     streq(json_str_at(q->body, "dryRun.0"), "All");
+	if (q->kind->has & KS_NO_STORE)
+		ks_serve_review(q);
+	else if (q->sub && !streq(q->sub, "status"))
+		ks_serve_sub(q);
+	else if (q->sub && !(q->kind->has & KS_STATUS))
+		ks_no_such_resource(q);
+	else
+		dispatch_object(q);
 }
 
 /* --- faults and the ledger ------------------------------------------------------ */
 
 static bool mutates(const struct ks_req *q)
 {
-	return !streq(q->raw->method, "GET") && !streq(q->raw->method, "HEAD") &&
-	       !(q->kind->has & KS_NO_STORE);
+	return !is_read(q) && !streq(q->raw->method, "HEAD") &&
+	       !streq(q->raw->method, "OPTIONS") && !(q->kind->has & KS_NO_STORE);
 }
 
 /* "apply persistentvolumes", as fault rules and the product name it. */
@@ -295,21 +289,61 @@ static void dispatch_recorded(struct ks_req *q)
 		cloud_kube_advance(q->k.cloud, q->k.now_ms);
 }
 
+/* The old form of a watch: /api/v1/watch/namespaces/…. */
+static size_t without_watch(struct ks_req *q, const char **seg, size_t n, size_t at)
+{
+	if (n <= at + 1 || !streq(seg[at], "watch"))
+		return n;
+	for (size_t i = at; i + 1 < n; i++)
+		seg[i] = seg[i + 1];
+	json_object_set_new((json_t *)(uintptr_t)q->query, "watch", json_string("true"));
+	return n - 1;
+}
+
+static void serve_nothing(struct ks_req *q)
+{
+	if (ks_authorize(q))
+		ks_answer_text(q, 404, "text/plain; charset=utf-8",
+			       "404 page not found\n");
+}
+
+static bool group_served(struct ks_req *q, const char *group, const char *version)
+{
+	size_t n = 0;
+	const struct ks_kind *v = ks_kinds_served(&q->k, q->a, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		if (streq(v[i].group, group) && streq(v[i].version, version))
+			return true;
+	}
+	return false;
+}
+
 static void serve_resource(struct ks_req *q)
 {
 	const char *seg[SEGMENTS_MAX] = {0};
-	const size_t n = split(q->a, q->path, seg);
+	size_t n = split(q->a, q->path, seg);
+	const bool core = n >= 3 && streq(seg[0], "api");
+	const bool named = n >= 4 && streq(seg[0], "apis");
+	const size_t at = core ? 2 : 3;
 
-	if (n >= 3 && streq(seg[0], "api"))
-		resolve(q, "", seg[1], seg + 2, n - 2);
-	else if (n >= 4 && streq(seg[0], "apis"))
-		resolve(q, seg[1], seg[2], seg + 3, n - 3);
-	if (!q->kind) {
-		ks_fail(q, 404, "NotFound",
-			"the server could not find the requested resource");
+	if (!core && !named) {
+		serve_nothing(q);
 		return;
 	}
-	if (ks_authorize(q) && read_body(q))
+	n = without_watch(q, seg, n, at);
+	if (!group_served(q, core ? "" : seg[1], seg[at - 1])) {
+		serve_nothing(q);
+		return;
+	}
+	resolve(q, core ? "" : seg[1], seg[at - 1], seg + at, n - at);
+	if (!q->kind) {
+		if (ks_authorize(q))
+			ks_no_such_resource(q);
+		return;
+	}
+	if (ks_authorize(q) && ks_acceptable(q) && ks_read_body(q) &&
+	    ((q->kind->has & KS_NO_STORE) || ks_check_options(q)))
 		dispatch_recorded(q);
 }
 
@@ -351,7 +385,9 @@ void cloud_kube_handle(struct cloud *c, struct arena *a, const struct cloud_requ
 		return;
 	}
 	if (is_health(q.path)) {
-		serve_plain(&q);
+		/* Anybody may ask; who says who he is must be right. */
+		if (!ks_header(&q, "authorization") || ks_authorize(&q))
+			serve_plain(&q);
 		return;
 	}
 	if (streq(q.path, "/version")) {

@@ -9,7 +9,7 @@ static void put(struct ks *k, const char *resource, json_t *obj)
 	const struct ks_kind *kind = ks_builtin(resource);
 
 	ks_stamp_new(k, obj);
-	ks_defaults(k, kind, obj);
+	ks_complete(k, kind, obj);
 	ks_write(k, kind, obj);
 }
 
@@ -114,7 +114,7 @@ static void put_object(struct ks *k, const struct ks_kind *kind, json_t *obj)
 		ks_stamp_new(k, obj);
 		if (json_at(obj, "spec"))
 			json_put_int(obj, "metadata.generation", 1);
-		ks_defaults(k, kind, obj);
+		ks_complete(k, kind, obj);
 		ks_write(k, kind, obj);
 		return;
 	}
@@ -129,7 +129,7 @@ static void put_object(struct ks *k, const struct ks_kind *kind, json_t *obj)
 			obj, "metadata.generation",
 			json_int_or(live, "metadata.generation", 1) +
 				!json_equal(json_at(live, "spec"), json_at(obj, "spec")));
-	ks_defaults(k, kind, obj);
+	ks_complete(k, kind, obj);
 	if (!json_at(obj, "status") && json_at(live, "status"))
 		json_put(obj, "status", json_deep_copy(json_at(live, "status")));
 	ks_update_if_changed(k, kind, live, obj);

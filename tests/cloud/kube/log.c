@@ -230,6 +230,42 @@ static struct log *keep(struct ks_req *q, const struct log *l)
 	return k;
 }
 
+static bool options_valid(struct ks_req *q)
+{
+	static const struct {
+		const char *name;
+		int64_t least;
+	} numbers[] = {{"tailLines", 0}, {"limitBytes", 1}, {"sinceSeconds", 1}};
+	json_t *causes = json_new_list(q->a);
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		const char *text = ks_query(q, numbers[i].name);
+		int64_t n = 0;
+
+		if (!text)
+			continue;
+		if (!str_to_i64(str_of(text), &n))
+			return ks_fail(q, 400, "BadRequest",
+				       "strconv.ParseInt: parsing \"%s\": invalid syntax",
+				       text);
+		if (n < numbers[i].least)
+			ks_add_cause(
+				causes, "FieldValueInvalid", numbers[i].name,
+				arena_printf(q->a,
+					     "Invalid value: %lld: must be greater than "
+					     "%sto %lld",
+					     (long long)n, n < 0 ? "or equal " : "",
+					     (long long)numbers[i].least));
+	}
+	if (ks_query(q, "sinceSeconds") && ks_query(q, "sinceTime"))
+		ks_add_cause(
+			causes, "FieldValueForbidden", "[]",
+			"Forbidden: at most one of `sinceTime` or `sinceSeconds` may be "
+			"specified");
+	return json_array_size(causes) == 0 ||
+	       ks_invalid_as(q, "", "PodLogOptions", q->name, causes);
+}
+
 void ks_serve_log(struct ks_req *q)
 {
 	const json_t *pod = ks_get(&q->k, q->kind, q->ns, q->name);
@@ -241,9 +277,16 @@ void ks_serve_log(struct ks_req *q)
 		ks_not_found(q);
 		return;
 	}
+	if (!options_valid(q))
+		return;
 	l.container = container_of(q, pod);
 	if (!l.container)
 		return;
+	/* Nobody to ask. */
+	if (!json_str_at(pod, "spec.nodeName")) {
+		ks_answer_text(q, 204, "text/plain", "");
+		return;
+	}
 	status = status_of(pod, l.container);
 	l.previous = streq(ks_query(q, "previous"), "true");
 	l.restarts = json_int_or(status, "restartCount", 0);

@@ -20,6 +20,9 @@ struct ks_typed ks_typed_child(const struct ks_typed *t, const char *field);
 struct ks_typed ks_typed_item(const struct ks_typed *t);
 enum ks_merge ks_merge_of(const struct ks_typed *t, const json_t *value,
 			  const char *const **ret_keys);
+/* Its items are owned as wholes. */
+bool ks_item_is_atomic(const struct ks_typed *t);
+bool ks_is_undeclared(const struct ks_typed *parent, const char *field);
 /* Index of the item with the same keys, or -1. */
 int ks_item_find(const json_t *list, const json_t *item, const char *const *keys);
 

@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,8 +98,10 @@ static bool one_operation(struct arena *a, json_t *doc, const json_t *op)
 	if (streq(word, "test"))
 		return value && step(parent, last) &&
 		       json_equal(step(parent, last), value);
+	/* Servers replace a member that there is not, too. */
 	if (streq(word, "replace"))
-		return value && step(parent, last) && add_at(parent, last, value, true);
+		return value && (json_is_object(parent) || step(parent, last)) &&
+		       add_at(parent, last, value, true);
 	if (streq(word, "copy") || streq(word, "move")) {
 		const char *from_last = NULL;
 		json_t *from = parent_of(a, doc, json_str_or(op, "from", ""), &from_last);
@@ -113,8 +116,8 @@ static bool one_operation(struct arena *a, json_t *doc, const json_t *op)
 
 /* --- strategic merge -------------------------------------------------------------- */
 
-static void merge_list(const struct ks_typed *t, json_t *target, const json_t *patch,
-		       const char *const *keys)
+static void merge_items(const struct ks_typed *t, json_t *target, const json_t *patch,
+			const char *const *keys)
 {
 	const struct ks_typed c = ks_typed_item(t);
 	const json_t *item = NULL;
@@ -137,6 +140,54 @@ static void merge_list(const struct ks_typed *t, json_t *target, const json_t *p
 	}
 }
 
+/* What both have keeps the order of the patch, and new items come before those that
+ * only the server has: "mergeSortedSlice" of apimachinery's strategicpatch. */
+static void order_items(json_t *target, const json_t *was, const json_t *patch,
+			const char *const *keys)
+{
+	json_t *left = json_array();
+	json_t *right = json_array();
+	json_t *item = NULL;
+	size_t i = 0;
+	size_t l = 0;
+	size_t r = 0;
+
+	json_array_foreach(patch, i, item) {
+		const int at = ks_item_find(target, item, keys);
+
+		if (at >= 0 && ks_item_find(right, item, keys) < 0)
+			json_array_append(right, json_array_get(target, (size_t)at));
+	}
+	json_array_foreach(target, i, item) {
+		if (ks_item_find(right, item, keys) < 0)
+			json_array_append(left, item);
+	}
+	json_array_clear(target);
+	while (l < json_array_size(left) || r < json_array_size(right)) {
+		json_t *x = json_array_get(left, l);
+		json_t *y = json_array_get(right, r);
+		const int at_x = x ? ks_item_find(was, x, keys) : -1;
+		const int at_y = y ? ks_item_find(was, y, keys) : -1;
+		const bool first = x && (!y || (at_x >= 0 && at_y >= 0 && at_x < at_y));
+
+		json_array_append(target, first ? x : y);
+		l += first;
+		r += !first;
+	}
+	json_decref(left);
+	json_decref(right);
+}
+
+static void merge_list(const struct ks_typed *t, json_t *target, const json_t *patch,
+		       const char *const *keys, const json_t *order)
+{
+	json_t *was = json_deep_copy(target);
+
+	merge_items(t, target, patch, keys);
+	order_items(target, was, order ? order : patch, keys);
+	json_decref(was);
+}
+
 static bool has_replace_marker(const json_t *patch)
 {
 	return json_find(patch, "$patch", "replace") != NULL;
@@ -157,7 +208,7 @@ static void delete_primitives(json_t *target, const char *name, const json_t *va
 }
 
 static void merge_member(const struct ks_typed *t, json_t *target, const char *name,
-			 const json_t *value)
+			 const json_t *value, const json_t *order)
 {
 	const struct ks_typed c = ks_typed_child(t, name);
 	const char *const *keys = NULL;
@@ -181,7 +232,7 @@ static void merge_member(const struct ks_typed *t, json_t *target, const char *n
 		if (merge == KS_MAP || merge == KS_SET) {
 			if (has_replace_marker(value))
 				json_array_clear(have);
-			merge_list(&c, have, value, keys);
+			merge_list(&c, have, value, keys, order);
 			return;
 		}
 	}
@@ -193,13 +244,18 @@ void ks_strategic_merge(const struct ks_typed *t, json_t *target, const json_t *
 	const char *name = NULL;
 	const json_t *value = NULL;
 
+	char order[128];
+
 	if (streq(json_string_value(json_object_get(patch, "$patch")), "replace"))
 		json_object_clear(target);
 	json_object_foreach((json_t *)(uintptr_t)patch, name, value) {
 		if (str_starts(name, "$deleteFromPrimitiveList/"))
 			delete_primitives(target, strchr(name, '/') + 1, value);
-		else if (name[0] != '$')
-			merge_member(t, target, name, value);
+		else if (name[0] != '$') {
+			snprintf(order, sizeof(order), "$setElementOrder/%s", name);
+			merge_member(t, target, name, value,
+				     json_object_get(patch, order));
+		}
 	}
 }
 
@@ -212,46 +268,118 @@ static json_t *json_patch(struct ks_req *q, const json_t *live)
 	size_t i = 0;
 
 	if (!json_is_array(q->body)) {
-		ks_fail(q, 400, "BadRequest", "a JSON patch is a list of operations");
+		ks_fail(q, 400, "BadRequest",
+			"error decoding patch: json: cannot unmarshal object into Go value of "
+			"type []handlers.jsonPatchOp");
 		return NULL;
 	}
 	json_array_foreach(q->body, i, op) {
 		if (one_operation(q->a, obj, op))
 			continue;
 		ks_fail(q, 422, "Invalid",
-			"the server rejected our request due to an error in our request: "
-			"operation %zu (%s %s) does not apply",
-			i, json_str_or(op, "op", "?"), json_str_or(op, "path", "?"));
+			"the server rejected our request due to an error in our request");
 		return NULL;
 	}
 	return json_incref(obj);
 }
 
-json_t *ks_patch(struct ks_req *q, const json_t *live, const char *content_type)
+/* Directives that there are, keys where they are needed; NULL: fine. */
+static const char *bad_directive(struct arena *a, const struct ks_typed *t,
+				 const json_t *patch)
+{
+	const char *word = json_str_at(patch, "$patch");
+	const char *bad = NULL;
+	const char *name = NULL;
+	const json_t *v = NULL;
+	const json_t *item = NULL;
+	size_t i = 0;
+
+	if (word && !streq(word, "delete") && !streq(word, "replace") &&
+	    !streq(word, "merge"))
+		return arena_printf(a, "unknown patch type: %s in map", word);
+	json_object_foreach((json_t *)(uintptr_t)patch, name, v) {
+		const struct ks_typed c = ks_typed_child(t, name);
+		const char *const *keys = NULL;
+
+		if (name[0] != '$' && json_is_object(v))
+			bad = bad_directive(a, &c, v);
+		if (name[0] != '$' && json_is_array(v) &&
+		    ks_merge_of(&c, v, &keys) == KS_MAP && keys) {
+			const struct ks_typed of_item = ks_typed_item(&c);
+
+			json_array_foreach(v, i, item) {
+				if (!bad && !json_object_get(item, keys[0]) &&
+				    !json_str_at(item, "$patch"))
+					bad = arena_printf(a,
+							   "map: map[] does not contain "
+							   "declared merge key: %s",
+							   keys[0]);
+				if (!bad)
+					bad = bad_directive(a, &of_item, item);
+			}
+		}
+		if (bad)
+			return bad;
+	}
+	return NULL;
+}
+
+/* "$setElementOrder_x" and the like, anywhere. */
+static bool has_odd_order(const json_t *patch)
+{
+	const char *name = NULL;
+	const json_t *v = NULL;
+	size_t i = 0;
+
+	json_object_foreach((json_t *)(uintptr_t)patch, name, v) {
+		if ((str_starts(name, "$setElementOrder") &&
+		     !str_starts(name, "$setElementOrder/")) ||
+		    has_odd_order(v))
+			return true;
+	}
+	json_array_foreach(patch, i, v) {
+		if (has_odd_order(v))
+			return true;
+	}
+	return false;
+}
+
+static json_t *strategic_patch(struct ks_req *q, const json_t *live)
 {
 	const struct ks_typed root = ks_typed_root(q->kind);
+	const char *bad = bad_directive(q->a, &root, q->body);
+	json_t *obj = NULL;
+
+	if (has_odd_order(q->body)) {
+		ks_fail(q, 400, "BadRequest",
+			"invalid patch format of setElementOrder list");
+		return NULL;
+	}
+	if (bad) {
+		ks_fail(q, 500, "", "%s", bad);
+		return NULL;
+	}
+	obj = json_deep_copy(live);
+	ks_strategic_merge(&root, obj, q->body);
+	return obj;
+}
+
+/* The media type is one that the kind takes: see body.c. */
+json_t *ks_patch(struct ks_req *q, const json_t *live, const char *content_type)
+{
 	json_t *obj = NULL;
 
 	if (str_starts(content_type, "application/json-patch+json"))
 		return json_patch(q, live);
 	if (!json_is_object(q->body)) {
-		ks_fail(q, 400, "BadRequest", "a patch is an object");
+		ks_fail(q, 400, "BadRequest",
+			"error decoding patch: json: cannot unmarshal array into Go value of "
+			"type map[string]interface {}");
 		return NULL;
 	}
-	if (str_starts(content_type, "application/merge-patch+json")) {
-		obj = json_deep_copy(live);
-		json_merge_patch(obj, q->body);
-		return obj;
-	}
-	if (str_starts(content_type, "application/strategic-merge-patch+json") &&
-	    !q->kind->schema) {
-		obj = json_deep_copy(live);
-		ks_strategic_merge(&root, obj, q->body);
-		return obj;
-	}
-	ks_fail(q, 415, "UnsupportedMediaType",
-		"the body of the request was in an unknown format - accepted media types "
-		"include: application/json-patch+json, application/merge-patch+json, "
-		"application/apply-patch+yaml");
-	return NULL;
+	if (str_starts(content_type, "application/strategic-merge-patch+json"))
+		return strategic_patch(q, live);
+	obj = json_deep_copy(live);
+	json_merge_patch(obj, q->body);
+	return obj;
 }

@@ -60,8 +60,8 @@ static bool rule_allows(struct arena *a, const json_t *rule, const struct ks_ask
 		resource = arena_printf(a, "%s/%s", ask->plural, ask->sub);
 	if (!listed(json_at(rule, "apiGroups"), ask->group) ||
 	    (!listed(json_at(rule, "resources"), resource) &&
-	     !(ask->sub && listed(json_at(rule, "resources"),
-				  arena_printf(a, "*/%s", ask->sub)))))
+	     !(ask->sub &&
+	       listed(json_at(rule, "resources"), arena_printf(a, "*/%s", ask->sub)))))
 		return false;
 	return json_array_size(names) == 0 ||
 	       (ask->name && *ask->name && listed(names, ask->name));
@@ -98,16 +98,23 @@ static const json_t *role_of(struct ks *k, const json_t *binding)
 /* What every server gives who has proven who he is. */
 static const json_t *basic_rules(struct arena *a)
 {
-	return json_packf(
-		a,
-		"[{s:[s],s:[s,s,s,s,s,s,s,s,s,s,s,s,s]},{s:[s],s:[s],s:[s,s]},"
-		"{s:[s],s:[s],s:[s]}]",
-		"verbs", "get", "nonResourceURLs", "/api", "/api/*", "/apis", "/apis/*",
-		"/healthz", "/livez", "/openapi", "/openapi/*", "/readyz", "/version",
-		"/version/", "/livez/*", "/readyz/*", "verbs", "create", "apiGroups",
-		"authorization.k8s.io", "resources", "selfsubjectaccessreviews",
-		"selfsubjectrulesreviews", "verbs", "create", "apiGroups",
-		"authentication.k8s.io", "resources", "selfsubjectreviews");
+	return json_packf(a,
+			  "[{s:[s],s:[s,s,s,s,s,s,s,s,s,s,s,s,s]},{s:[s],s:[s],s:[s,s]},"
+			  "{s:[s],s:[s],s:[s]}]",
+			  "verbs", "get", "nonResourceURLs", "/api", "/api/*", "/apis",
+			  "/apis/*", "/healthz", "/livez", "/openapi", "/openapi/*",
+			  "/readyz", "/version", "/version/", "/livez/*", "/readyz/*",
+			  "verbs", "create", "apiGroups", "authorization.k8s.io",
+			  "resources", "selfsubjectaccessreviews",
+			  "selfsubjectrulesreviews", "verbs", "create", "apiGroups",
+			  "authentication.k8s.io", "resources", "selfsubjectreviews");
+}
+
+/* And everybody. */
+static const json_t *public_rules(struct arena *a)
+{
+	return json_packf(a, "[{s:[s],s:[s,s,s,s]}]", "verbs", "get", "nonResourceURLs",
+			  "/healthz", "/livez", "/readyz", "/version");
 }
 
 static void add_rules(json_t *all, const json_t *rules)
@@ -127,6 +134,7 @@ json_t *ks_rules_of(struct ks *k, struct arena *a, const struct ks_user *u,
 	const char *key = NULL;
 	json_t *b = NULL;
 
+	add_rules(all, public_rules(a));
 	if (ks_user_in(u, "system:authenticated"))
 		add_rules(all, basic_rules(a));
 	json_object_foreach(ks_all(k, GROUP "clusterrolebindings"), key, b) {

@@ -44,10 +44,55 @@ static json_t *as_served(struct ks_req *q, json_t *obj)
 	return copy;
 }
 
+static bool too_large(struct ks_req *q, int64_t version)
+{
+	json_t *causes = json_new_list(q->a);
+	json_t *status = NULL;
+
+	ks_add_cause(causes, "ResourceVersionTooLarge", "", "Too large resource version");
+	status = ks_status(
+		q->a, 504, "Timeout",
+		arena_printf(q->a,
+			     "Timeout: Too large resource version: %lld, current: "
+			     "%lld",
+			     (long long)version, (long long)ks_rv(&q->k)),
+		NULL, NULL, causes);
+	json_put_int(status, "details.retryAfterSeconds", 1);
+	return ks_answer(q, 504, status);
+}
+
+bool ks_version_asked(struct ks_req *q, int64_t *ret)
+{
+	const char *text = ks_query(q, "resourceVersion");
+	const bool list = !q->name && !ks_query(q, "watch");
+
+	*ret = 0;
+	if (!text || !*text)
+		return true;
+	if (!str_to_i64(str_of(text), ret) || *ret < 0)
+		return ks_fail(q, list ? 400 : 500, list ? "BadRequest" : "",
+			       "%sresourceVersion: Invalid value: \"%s\": "
+			       "strconv.ParseUint: parsing \"%s\": invalid syntax",
+			       list ? "invalid resource version: " : "", text, text);
+	if (*ret > ks_rv(&q->k) && !ks_query(q, "watch"))
+		return too_large(q, *ret);
+	return true;
+}
+
+static const char *table_objects(const struct ks_req *q)
+{
+	const char *include = ks_query(q, "includeObject");
+
+	return include && *include ? include : "Metadata";
+}
+
 void ks_serve_get(struct ks_req *q)
 {
 	json_t *obj = ks_get(&q->k, q->kind, q->ns, q->name);
+	int64_t version = 0;
 
+	if (!ks_version_asked(q, &version))
+		return;
 	if (!obj) {
 		ks_not_found(q);
 		return;
@@ -56,7 +101,8 @@ void ks_serve_get(struct ks_req *q)
 	if (ks_wants_table(q)) {
 		json_t *items = json_packf(q->a, "[O]", obj);
 
-		obj = ks_table(&q->k, q->a, q->kind, items, json_at(obj, "metadata"));
+		obj = ks_table(&q->k, q->a, q->kind, items, json_at(obj, "metadata"),
+			       table_objects(q));
 	} else if (ks_wants_metadata(q)) {
 		obj = ks_metadata_only(q->a, obj);
 	}
@@ -65,11 +111,11 @@ void ks_serve_get(struct ks_req *q)
 
 /* --- continue tokens: {"rv", "after", "at"} in base64 ----------------------- */
 
-static const char *make_token(struct ks_req *q, const char *after)
+static const char *make_token(struct ks_req *q, const char *after, int64_t version)
 {
-	const char *text = json_text(
-		q->a, json_packf(q->a, "{s:I,s:s,s:I}", "rv", (json_int_t)ks_rv(&q->k),
-				 "after", after, "at", (json_int_t)q->k.now_ms));
+	const char *text = json_text(q->a, json_packf(q->a, "{s:I,s:s,s:I}", "rv",
+						      (json_int_t)version, "after", after,
+						      "at", (json_int_t)q->k.now_ms));
 	const size_t n = strlen(text);
 	char *out = arena_alloc(q->a, (n + 2) / 3 * 4 + 1);
 
@@ -114,30 +160,58 @@ static const char **sorted_keys(struct ks_req *q, json_t *objects)
 	return keys;
 }
 
-static json_t *list_meta(struct ks_req *q, const json_t *token)
+/* Objects as they were at an earlier version: the changes since then, undone. */
+static json_t *objects_at(struct ks_req *q, int64_t version)
 {
-	return json_packf(
-		q->a, "{s:o}", "resourceVersion",
-		json_sprintf("%lld", (long long)json_int_or(token, "rv", ks_rv(&q->k))));
+	json_t *now = ks_objects(&q->k, q->kind);
+	json_t *then = json_own(q->a, json_copy(now));
+	json_t *events = ks_history(&q->k);
+	const char *resource = ks_resource(q->a, q->kind);
+
+	for (size_t i = json_array_size(events); i > 0; i--) {
+		const json_t *e = json_array_get(events, i - 1);
+		json_t *was = json_at(e, "was");
+		const json_t *one = was && !json_is_null(was) ? was : json_at(e, "now");
+		const char *key = NULL;
+
+		if (json_int_or(e, "rv", 0) <= version)
+			break;
+		if (!streq(json_str_at(e, "resource"), resource))
+			continue;
+		key = ks_key(q->a,
+			     q->kind->namespaced ? json_str_at(one, "metadata.namespace")
+						 : NULL,
+			     json_str_or(one, "metadata.name", ""));
+		if (json_is_object(was))
+			json_object_set(then, key, was);
+		else
+			json_object_del(then, key);
+	}
+	return then;
 }
 
+struct chunk {
+	json_t *objects;
+	const struct ks_selector *sel;
+	const char *after;
+	int64_t limit, version;
+};
+
 /* One chunk into items; sets metadata.continue. */
-static void collect(struct ks_req *q, const struct ks_selector *sel, const char *after,
-		    int64_t limit, json_t *items, json_t *meta)
+static void collect(struct ks_req *q, const struct chunk *c, json_t *items, json_t *meta)
 {
-	json_t *objects = ks_objects(&q->k, q->kind);
-	const char **keys = sorted_keys(q, objects);
+	const char **keys = sorted_keys(q, c->objects);
 	const char *last = NULL;
 	int64_t more = 0;
 
 	for (size_t i = 0; keys[i]; i++) {
-		json_t *obj = json_object_get(objects, keys[i]);
+		json_t *obj = json_object_get(c->objects, keys[i]);
 
-		if ((after && strcmp(keys[i], after) <= 0) ||
+		if ((c->after && strcmp(keys[i], c->after) <= 0) ||
 		    (q->ns && !streq(json_str_at(obj, "metadata.namespace"), q->ns)) ||
-		    !ks_matches(q->a, sel, obj))
+		    !ks_matches(q->a, c->sel, obj))
 			continue;
-		if (limit > 0 && (int64_t)json_array_size(items) >= limit) {
+		if (c->limit > 0 && (int64_t)json_array_size(items) >= c->limit) {
 			more++;
 			continue;
 		}
@@ -146,12 +220,31 @@ static void collect(struct ks_req *q, const struct ks_selector *sel, const char 
 	}
 	if (more == 0 || !last)
 		return;
-	json_put_str(meta, "continue", make_token(q, last));
-	if (!sel->label && !sel->field)
+	json_put_str(meta, "continue", make_token(q, last, c->version));
+	if (!c->sel->label && !c->sel->field)
 		json_put_int(meta, "remainingItemCount", more);
 }
 
-static void answer_list(struct ks_req *q, json_t *items, json_t *meta)
+/* Items of a built-in list do not say what they are: the list does. */
+static json_t *bare_items(struct ks_req *q, json_t *items)
+{
+	json_t *bare = json_new_list(q->a);
+	json_t *item = NULL;
+	size_t i = 0;
+
+	if (q->kind->schema)
+		return items;
+	json_array_foreach(items, i, item) {
+		json_t *copy = json_copy(item);
+
+		json_object_del(copy, "kind");
+		json_object_del(copy, "apiVersion");
+		json_array_append_new(bare, copy);
+	}
+	return bare;
+}
+
+void ks_answer_items(struct ks_req *q, json_t *items, json_t *meta)
 {
 	const char *api = ks_api_version(q->a, q->kind);
 	const char *kind = arena_printf(q->a, "%sList", q->kind->kind);
@@ -160,7 +253,8 @@ static void answer_list(struct ks_req *q, json_t *items, json_t *meta)
 	size_t i = 0;
 
 	if (ks_wants_table(q)) {
-		ks_answer(q, 200, ks_table(&q->k, q->a, q->kind, items, meta));
+		ks_answer(q, 200,
+			  ks_table(&q->k, q->a, q->kind, items, meta, table_objects(q)));
 		return;
 	}
 	if (ks_wants_metadata(q)) {
@@ -169,11 +263,48 @@ static void answer_list(struct ks_req *q, json_t *items, json_t *meta)
 		json_array_foreach(items, i, item) {
 			json_array_append(some, ks_metadata_only(q->a, item));
 		}
-		items = some;
+	} else {
+		some = bare_items(q, items);
 	}
 	ks_answer(q, 200,
 		  json_packf(q->a, "{s:s,s:s,s:O,s:O}", "kind", kind, "apiVersion", api,
-			     "metadata", meta, "items", items));
+			     "metadata", meta, "items", some));
+}
+
+static bool expired(struct ks_req *q, const char *text)
+{
+	return ks_fail(q, 410, "Expired", "%s", text);
+}
+
+/* What is listed: now, or as it was. */
+static bool choose_version(struct ks_req *q, const json_t *token, struct chunk *c)
+{
+	const bool exact = streq(ks_query(q, "resourceVersionMatch"), "Exact");
+
+	if (!ks_version_asked(q, &c->version))
+		return false;
+	if (token && c->version > 0)
+		return ks_fail(
+			q, 400, "BadRequest",
+			"specifying resource version is not allowed when using continue");
+	if (token)
+		c->version = json_int_or(token, "rv", 0);
+	else if (!exact)
+		c->version = 0;
+	if (c->version == 0) {
+		c->version = ks_rv(&q->k);
+		c->objects = ks_objects(&q->k, q->kind);
+		return true;
+	}
+	if (c->version < ks_history_floor(&q->k))
+		return expired(
+			q, token ? "The provided continue parameter is too old to "
+				   "display a consistent list result. You can start a "
+				   "new list without the continue parameter."
+				 : "The resourceVersion for the provided list is too "
+				   "old.");
+	c->objects = objects_at(q, c->version);
+	return true;
 }
 
 void ks_serve_list(struct ks_req *q)
@@ -181,32 +312,32 @@ void ks_serve_list(struct ks_req *q)
 	const struct ks_selector sel = {ks_query(q, "labelSelector"),
 					ks_query(q, "fieldSelector")};
 	const char *cont = ks_query(q, "continue");
-	const char *limit_text = ks_query(q, "limit");
+	const char *limit = ks_query(q, "limit");
 	const json_t *token = cont && *cont ? read_token(q, cont) : NULL;
+	struct chunk c = {.sel = &sel, .after = json_str_at(token, "after")};
 	json_t *items = json_new_list(q->a);
 	json_t *meta = NULL;
-	int64_t limit = 0;
 
-	if (limit_text && !str_to_i64(str_of(limit_text), &limit)) {
-		ks_fail(q, 400, "BadRequest", "limit is not a number");
+	if (!ks_selectors_fit(q, &sel))
 		return;
-	}
-	if (!ks_selector_valid(q->a, &sel)) {
-		ks_fail(q, 400, "BadRequest", "unable to parse requirement: %s",
-			sel.label ? sel.label : sel.field);
-		return;
-	}
 	if (cont && *cont && !token) {
-		ks_fail(q, 400, "BadRequest", "continue key is not valid");
+		ks_fail(q, 400, "BadRequest",
+			"invalid continue token: continue key is not valid: illegal base64 "
+			"data at input byte 4");
 		return;
 	}
 	if (token && q->k.now_ms - json_int_or(token, "at", 0) > CONTINUE_LIFE_MS) {
-		ks_fail(q, 410, "Expired",
-			"The provided continue parameter is too old to display a consistent "
-			"list result. You can start a new list without the continue parameter.");
+		expired(q, "The provided continue parameter is too old to display a "
+			   "consistent list result. You can start a new list without the "
+			   "continue parameter.");
 		return;
 	}
-	meta = list_meta(q, token);
-	collect(q, &sel, json_str_at(token, "after"), limit, items, meta);
-	answer_list(q, items, meta);
+	if (!choose_version(q, token, &c))
+		return;
+	if (limit && !str_to_i64(str_of(limit), &c.limit))
+		c.limit = 0;
+	meta = json_packf(q->a, "{s:o}", "resourceVersion",
+			  json_sprintf("%lld", (long long)c.version));
+	collect(q, &c, items, meta);
+	ks_answer_items(q, items, meta);
 }

@@ -28,7 +28,8 @@ struct ks_req {
 	struct ks_user who;
 	const char *manager;
 	bool dry_run;
-	json_t *body; /* decoded; NULL: none */
+	json_t *body;      /* decoded; NULL: none */
+	const char *twice; /* path of a member that the body has twice; NULL */
 };
 const char *ks_query(const struct ks_req *q, const char *name); /* NULL: absent */
 const char *ks_header(const struct ks_req *q, const char *name);
@@ -44,13 +45,30 @@ bool ks_fail(struct ks_req *q, int status, const char *reason, const char *fmt, 
 bool ks_fail_causes(struct ks_req *q, int status, const char *reason, json_t *causes,
 		    const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 bool ks_not_found(struct ks_req *q);
+bool ks_no_such_resource(struct ks_req *q);
+bool ks_no_such_method(struct ks_req *q);
+const char *ks_qualified(struct arena *a, const struct ks_kind *kind);
 json_t *ks_status(struct arena *a, int code, const char *reason, const char *message,
 		  const struct ks_kind *kind, const char *name, json_t *causes);
 void ks_add_cause(json_t *causes, const char *reason, const char *field,
 		  const char *message);
 /* 422 with the causes, as the server words it. */
 bool ks_invalid(struct ks_req *q, const char *name, json_t *causes);
+bool ks_invalid_as(struct ks_req *q, const char *group, const char *kind,
+		   const char *name, json_t *causes);
+/* 409 of what is called so here: "ConfigMap", "pods/binding". */
+bool ks_conflict_as(struct ks_req *q, const char *kind, const char *why);
+/* Of the options of a request: what is "CreateOptions", "ListOptions" … */
+bool ks_bad_options(struct ks_req *q, const char *what, json_t *causes);
+/* What a patch makes cannot be decoded. */
+bool ks_bad_patch(struct ks_req *q, const char *why);
 void ks_warn(struct ks_req *q, const char *text);
+
+/* --- body.c, options.c: false after a refusal --- */
+bool ks_acceptable(struct ks_req *q);
+bool ks_read_body(struct ks_req *q);
+bool ks_check_options(struct ks_req *q);
+const char *ks_delete_option(const struct ks_req *q, const char *name);
 
 /* --- proto.c: NULL: no object of a kind that it knows --- */
 json_t *ks_proto_decode(struct arena *a, struct str body);
@@ -66,15 +84,21 @@ void ks_serve_watch(struct ks_req *q);
 struct ks_selector {
 	const char *label, *field;
 };
-/* false: the selector is not understood. */
-bool ks_selector_valid(struct arena *a, const struct ks_selector *s);
+/* false after a refusal. */
+bool ks_selectors_fit(struct ks_req *q, const struct ks_selector *s);
+/* resourceVersion of the query; 0: none, or any. false after a refusal. */
+bool ks_version_asked(struct ks_req *q, int64_t *ret);
+void ks_answer_items(struct ks_req *q, json_t *items, json_t *meta);
 bool ks_matches(struct arena *a, const struct ks_selector *s, const json_t *obj);
 /* matchLabels and matchExpressions. */
 bool ks_labels_match(const json_t *selector, const json_t *labels);
 bool ks_wants_table(const struct ks_req *q);
 bool ks_wants_metadata(const struct ks_req *q);
+/* include: "Metadata", "Object" or "None". */
 json_t *ks_table(struct ks *k, struct arena *a, const struct ks_kind *kind,
-		 const json_t *items, const json_t *list_meta);
+		 const json_t *items, const json_t *list_meta, const char *include);
+/* cell.c: a new reference; NULL: nothing. */
+json_t *ks_cell(struct ks *k, struct arena *a, const json_t *obj, const char *what);
 json_t *ks_metadata_only(struct arena *a, const json_t *obj);
 
 /* --- auth.c, rbac.c --- */

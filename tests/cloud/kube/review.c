@@ -20,15 +20,16 @@ static bool review_access(struct ks_req *q, json_t *out)
 	struct ks_ask ask = {0};
 
 	if (!r && !p)
-		ks_add_cause(causes, "FieldValueInvalid", "spec.resourceAttributes",
-			     "Invalid value: null: exactly one of nonResourceAttributes or "
-			     "resourceAttributes must be specified");
+		ks_add_cause(
+			causes, "FieldValueInvalid", "spec.resourceAttributes",
+			"Invalid value: null: exactly one of nonResourceAttributes or "
+			"resourceAttributes must be specified");
 	if (r && p)
 		ks_add_cause(causes, "FieldValueInvalid", "spec.nonResourceAttributes",
 			     "Invalid value: cannot be specified in combination with "
 			     "resourceAttributes");
 	if (json_array_size(causes) > 0)
-		return ks_invalid(q, "", causes);
+		return ks_invalid_as(q, q->kind->group, "", "", causes);
 	if (p)
 		ask = (struct ks_ask){.verb = json_str_or(p, "verb", ""),
 				      .path = json_str_or(p, "path", "")};
@@ -46,8 +47,8 @@ static bool review_access(struct ks_req *q, json_t *out)
 
 static json_t *rules_review(struct ks_req *q)
 {
-	const json_t *rules = ks_rules_of(&q->k, q->a, &q->who,
-					  json_str_at(q->body, "spec.namespace"));
+	const json_t *rules =
+		ks_rules_of(&q->k, q->a, &q->who, json_str_at(q->body, "spec.namespace"));
 	json_t *resources = json_new_list(q->a);
 	json_t *paths = json_new_list(q->a);
 	json_t *rule = NULL;
@@ -75,6 +76,8 @@ bool ks_serve_review(struct ks_req *q)
 	out = json_own(q->a, json_deep_copy(q->body));
 	json_put_str(out, "kind", q->kind->kind);
 	json_put_str(out, "apiVersion", ks_api_version(q->a, q->kind));
+	if (!json_at(out, "metadata"))
+		json_put(out, "metadata", json_object());
 	if (streq(what, "selfsubjectaccessreviews") && !review_access(q, out))
 		return false;
 	if (streq(what, "selfsubjectreviews"))
@@ -109,6 +112,7 @@ void ks_serve_token(struct ks_req *q)
 	const json_t *account = ks_get(&q->k, q->kind, q->ns, q->name);
 	const int64_t seconds = json_int_or(q->body, "spec.expirationSeconds", TOKEN_S);
 	const int64_t until_ms = q->k.now_ms + seconds * 1000;
+	const char *pod = json_str_at(q->body, "spec.boundObjectRef.name");
 	json_t *causes = json_new_list(q->a);
 	char when[TIME_TEXT];
 	json_t *out = NULL;
@@ -125,7 +129,13 @@ void ks_serve_token(struct ks_req *q)
 				     "less than 10 minutes",
 				     (long long)seconds));
 	if (json_array_size(causes) > 0) {
-		ks_invalid(q, "", causes);
+		ks_invalid_as(q, "authentication.k8s.io", "TokenRequest", "", causes);
+		return;
+	}
+	if (pod && !ks_at(&q->k, "/pods", q->ns, pod)) {
+		q->kind = ks_builtin("/pods");
+		q->name = pod;
+		ks_not_found(q);
 		return;
 	}
 	out = json_packf(q->a, "{s:s,s:s,s:{s:s,s:s,s:s},s:{s:[s],s:I,s:n},s:{s:s,s:s}}",

@@ -10,7 +10,7 @@
 
 struct check {
 	struct arena *a;
-	json_t *unknown, *causes;
+	struct ks_faults *f;
 };
 
 static void check(struct check *c, const json_t *schema, json_t *value, const char *path,
@@ -18,7 +18,7 @@ static void check(struct check *c, const json_t *schema, json_t *value, const ch
 
 static void cause(struct check *c, const char *reason, const char *path, const char *text)
 {
-	ks_add_cause(c->causes, reason, *path ? path : "<nil>", text);
+	ks_add_cause(c->f->causes, reason, *path ? path : "<nil>", text);
 }
 
 static bool is_type(const char *type, const json_t *v)
@@ -115,6 +115,12 @@ static void check_members(struct check *c, const json_t *s, json_t *value,
 		const json_t *sub = json_object_get(properties, name);
 		const char *at = *path ? arena_printf(c->a, "%s.%s", path, name) : name;
 
+		/* What may not be null is as if it were not there. */
+		if (json_is_null(v) && sub &&
+		    !json_is_true(json_object_get(sub, "nullable"))) {
+			json_object_del(value, name);
+			continue;
+		}
 		if (root && (streq(name, "metadata") || streq(name, "apiVersion") ||
 			     streq(name, "kind")))
 			continue;
@@ -124,7 +130,7 @@ static void check_members(struct check *c, const json_t *s, json_t *value,
 			check(c, extra, v, at, false);
 		else if (!keeps_unknown(s) && !json_is_true(extra)) {
 			/* Refused or pruned: the caller decides by `unknown`. */
-			json_array_append_new(c->unknown, json_string(at));
+			json_array_append_new(c->f->unknown, json_string(at));
 			json_object_del(value, name);
 		}
 	}
@@ -135,6 +141,52 @@ static void check_members(struct check *c, const json_t *s, json_t *value,
 			cause(c, "FieldValueRequired",
 			      *path ? arena_printf(c->a, "%s.%s", path, want) : want,
 			      "Required value");
+	}
+}
+
+static bool same_item(const json_t *s, const json_t *x, const json_t *y)
+{
+	const json_t *keys = json_object_get(s, "x-kubernetes-list-map-keys");
+	const json_t *key = NULL;
+	size_t i = 0;
+
+	if (!keys)
+		return json_equal(x, y);
+	json_array_foreach(keys, i, key) {
+		const json_t *a = json_object_get(x, json_string_value(key));
+		const json_t *b = json_object_get(y, json_string_value(key));
+
+		if (a != b && !(a && b && json_equal(a, b)))
+			return false;
+	}
+	return true;
+}
+
+/* In sets and maps. */
+static void check_twice(struct check *c, const json_t *s, const json_t *list,
+			const char *path)
+{
+	const char *type =
+		json_string_value(json_object_get(s, "x-kubernetes-list-type"));
+	const json_t *item = NULL;
+	size_t i = 0;
+
+	if (!streq(type, "set") && !streq(type, "map"))
+		return;
+	json_array_foreach(list, i, item) {
+		for (size_t j = 0; j < i; j++) {
+			if (!same_item(s, json_array_get(list, j), item))
+				continue;
+			cause(c, "FieldValueDuplicate",
+			      arena_printf(c->a, "%s[%zu]", path, i),
+			      arena_printf(c->a, "Duplicate value: %s",
+					   json_text(c->a, item)));
+			json_array_append_new(
+				c->f->twice,
+				json_string(arena_printf(c->a, ".%s: duplicate entries",
+							 path)));
+			break;
+		}
 	}
 }
 
@@ -156,6 +208,16 @@ static void check(struct check *c, const json_t *s, json_t *value, const char *p
 		return;
 	}
 	if (type && !is_type(type, value)) {
+		const char *text = arena_printf(
+			c->a, ".%s: expected %s, got &value.valueUnstructured{Value:%s}",
+			path,
+			streq(type, "integer") || streq(type, "number")
+				? "numeric (int or float)"
+				: type,
+			json_text(c->a, value));
+
+		json_array_append_new(
+			c->f->wrong, json_pack("{s:s,s:s}", "read", text, "typed", text));
 		cause(c, "FieldValueTypeInvalid", path,
 		      arena_printf(c->a,
 				   "Invalid value: %s: %s in body must be of type %s",
@@ -173,6 +235,7 @@ static void check(struct check *c, const json_t *s, json_t *value, const char *p
 		if ((int64_t)json_array_size(value) >
 		    json_int_or(s, "maxItems", INT64_MAX))
 			cause(c, "FieldValueTooMany", path, "Too many items");
+		check_twice(c, s, value, path);
 		json_array_foreach(value, i, item) {
 			check(c, json_object_get(s, "items"), item,
 			      arena_printf(c->a, "%s[%zu]", path, i), false);
@@ -182,11 +245,11 @@ static void check(struct check *c, const json_t *s, json_t *value, const char *p
 }
 
 void ks_schema_check(struct arena *a, const json_t *schema, json_t *value,
-		     const char *path, bool root, json_t *unknown, json_t *causes)
+		     struct ks_faults *f)
 {
-	struct check c = {a, unknown, causes};
+	struct check c = {a, f};
 
-	check(&c, schema, value, path, root);
+	check(&c, schema, value, "", true);
 }
 
 void ks_schema_defaults(const json_t *schema, json_t *value)

@@ -22,13 +22,39 @@ static json_t *without(const json_t *obj, bool status)
 	return copy;
 }
 
+/* Built-in kinds whose changes are counted; custom resources all are. */
+static bool counts(const struct ks_kind *kind)
+{
+	static const char *const kinds[] = {"Pod",
+					    "Deployment",
+					    "DaemonSet",
+					    "StatefulSet",
+					    "ReplicaSet",
+					    "ReplicationController",
+					    "Job",
+					    "CronJob",
+					    "PodDisruptionBudget",
+					    "Ingress",
+					    "NetworkPolicy",
+					    "CustomResourceDefinition",
+					    "PriorityClass",
+					    "ValidatingWebhookConfiguration",
+					    "MutatingWebhookConfiguration"};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (streq(kinds[i], kind->kind))
+			return true;
+	}
+	return kind->schema != NULL;
+}
+
 static void count_generation(const struct ks_kind *kind, const json_t *live, json_t *obj)
 {
 	json_t *was = NULL;
 	json_t *now = NULL;
 	const int64_t before = json_int_or(live, "metadata.generation", 1);
 
-	if (!json_at(obj, "spec"))
+	if (!counts(kind))
 		return;
 	if (!live) {
 		json_put_int(obj, "metadata.generation", 1);
@@ -65,26 +91,30 @@ void ks_keep_system_members(const json_t *live, json_t *obj)
 	json_drop(obj, "metadata.selfLink");
 }
 
+/* Finalizers that were the last obstacle. */
+static bool is_over(const json_t *obj)
+{
+	return json_str_at(obj, "metadata.deletionTimestamp") &&
+	       json_int_or(obj, "metadata.deletionGracePeriodSeconds", 0) == 0 &&
+	       json_len_at(obj, "metadata.finalizers") == 0 &&
+	       json_len_at(obj, "spec.finalizers") == 0;
+}
+
 json_t *ks_store(struct ks_req *q, const json_t *live, json_t *obj)
 {
 	json_t *stored = NULL;
 
 	if (live)
 		ks_keep_system_members(live, obj);
-	else
-		ks_stamp_new(&q->k, obj);
 	count_generation(q->kind, live, obj);
 	if (q->dry_run || (live && json_equal(live, obj)))
 		return json_own(q->a, obj);
-	stored = ks_write(&q->k, q->kind, obj);
-	effect(q, stored, live ? "update" : "create");
-	/* Finalizers that were the last obstacle: the object goes now. */
-	if (json_str_at(stored, "metadata.deletionTimestamp") &&
-	    json_len_at(stored, "metadata.finalizers") == 0 &&
-	    json_len_at(stored, "spec.finalizers") == 0) {
-		json_own(q->a, json_incref(stored));
-		ks_erase(&q->k, q->kind, json_str_at(stored, "metadata.namespace"),
-			 json_str_or(stored, "metadata.name", ""));
+	effect(q, obj, live ? "update" : "create");
+	if (live && is_over(obj)) {
+		ks_erase(&q->k, q->kind, json_str_at(obj, "metadata.namespace"),
+			 json_str_or(obj, "metadata.name", ""));
+		return json_own(q->a, obj);
 	}
+	stored = ks_write(&q->k, q->kind, obj);
 	return stored;
 }

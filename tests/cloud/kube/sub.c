@@ -6,17 +6,90 @@
 
 /* --- scale ---------------------------------------------------------------------- */
 
+static const char *selector_text(struct ks_req *q, const json_t *obj)
+{
+	const char *all = "";
+	const char *key = NULL;
+	const json_t *v = NULL;
+
+	json_object_foreach(json_at(obj, "spec.selector.matchLabels"), key, v) {
+		all = arena_printf(q->a, "%s%s%s=%s", all, *all ? "," : "", key,
+				   json_string_value(v));
+	}
+	return all;
+}
+
+/* None are not written: a scale of zero has an empty spec. */
 static json_t *scale_of(struct ks_req *q, const json_t *obj)
 {
+	const json_t *wanted = json_at(obj, "spec.replicas");
+	const char *selector = selector_text(q, obj);
 	json_t *s = json_packf(
-		q->a, "{s:s,s:s,s:{s:s,s:s,s:O,s:O},s:{s:I},s:{s:I}}", "kind", "Scale",
+		q->a, "{s:s,s:s,s:{s:s,s:s,s:O,s:O,s:O},s:{},s:{s:I}}", "kind", "Scale",
 		"apiVersion", "autoscaling/v1", "metadata", "name", q->name, "namespace",
 		q->ns ? q->ns : "", "uid", json_at(obj, "metadata.uid"),
-		"resourceVersion", json_at(obj, "metadata.resourceVersion"), "spec",
-		"replicas", (json_int_t)json_int_or(obj, "spec.replicas", 0), "status",
-		"replicas", (json_int_t)json_int_or(obj, "status.replicas", 0));
+		"resourceVersion", json_at(obj, "metadata.resourceVersion"),
+		"creationTimestamp", json_at(obj, "metadata.creationTimestamp"), "spec",
+		"status", "replicas", (json_int_t)json_int_or(obj, "status.replicas", 0));
 
+	if (json_integer_value(wanted) != 0)
+		json_put(s, "spec.replicas", json_incref((json_t *)(uintptr_t)wanted));
+	if (*selector)
+		json_put_str(s, "status.selector", selector);
 	return s;
+}
+
+/* The scale that is asked for; NULL after a refusal. */
+static json_t *scale_wanted(struct ks_req *q, const json_t *now)
+{
+	const char *type = ks_header(q, "content-type");
+	const char *kind = json_str_at(q->body, "kind");
+	json_t *s = NULL;
+
+	if (streq(q->raw->method, "PUT")) {
+		if (kind && !streq(kind, "Scale")) {
+			ks_fail(q, 400, "BadRequest",
+				"%s in version \"v1\" cannot be handled as a Scale: "
+				"converting (v1.%s) to (autoscaling.Scale): unknown conversion",
+				kind, kind);
+			return NULL;
+		}
+		return q->body;
+	}
+	s = ks_patch(q, now, type ? type : "");
+	return s ? json_own(q->a, s) : NULL;
+}
+
+static bool scale_valid(struct ks_req *q, const json_t *live, const json_t *s)
+{
+	const json_t *n = json_at(s, "spec.replicas");
+	const char *name = json_str_or(s, "metadata.name", "");
+	const char *rv = json_str_or(s, "metadata.resourceVersion", "");
+	json_t *causes = json_new_list(q->a);
+
+	if (!streq(name, q->name))
+		return ks_fail(
+			q, 400, "BadRequest",
+			"the name of the object (%s) does not match the name on the "
+			"URL (%s)",
+			name, q->name);
+	if (n && !json_is_integer(n))
+		return ks_bad_patch(q,
+				    "json: cannot unmarshal string into Go struct field "
+				    "ScaleSpec.spec.replicas of type int32");
+	if (json_integer_value(n) < 0) {
+		ks_add_cause(causes, "FieldValueInvalid", "spec.replicas",
+			     "Invalid value: must be greater than or equal to 0");
+		return ks_invalid_as(q, "autoscaling", "Scale", q->name, causes);
+	}
+	if (*rv && !streq(rv, json_str_at(live, "metadata.resourceVersion")))
+		return ks_fail(
+			q, 409, "Conflict",
+			"Operation cannot be fulfilled on %s \"%s\": the object has "
+			"been modified; please apply your changes to the latest version "
+			"and try again",
+			ks_qualified(q->a, q->kind), q->name);
+	return true;
 }
 
 static void serve_scale(struct ks_req *q)
@@ -33,13 +106,11 @@ static void serve_scale(struct ks_req *q)
 		ks_answer(q, 200, scale_of(q, live));
 		return;
 	}
-	wanted = json_at(q->body, "spec.replicas");
-	if (!json_is_integer(wanted) || json_integer_value(wanted) < 0) {
-		ks_fail(q, 422, "Invalid", "spec.replicas: must be a number not below 0");
+	wanted = scale_wanted(q, scale_of(q, live));
+	if (!wanted || !scale_valid(q, live, wanted))
 		return;
-	}
 	obj = json_own(q->a, json_deep_copy(live));
-	json_put(obj, "spec.replicas", json_incref(wanted));
+	json_put_int(obj, "spec.replicas", json_int_or(wanted, "spec.replicas", 0));
 	ks_managed_update(q, live, obj);
 	ks_answer(q, 200, scale_of(q, ks_store(q, live, json_incref(obj))));
 }
@@ -107,9 +178,25 @@ static bool budget_allows(struct ks_req *q, const json_t *pod)
 static void serve_eviction(struct ks_req *q)
 {
 	json_t *pod = ks_get(&q->k, q->kind, q->ns, q->name);
+	const char *uid = json_str_at(q->body, "deleteOptions.preconditions.uid");
 
+	if (!streq(json_str_at(q->body, "metadata.name"), q->name)) {
+		ks_fail(q, 400, "BadRequest",
+			"name in URL does not match name in Eviction object");
+		return;
+	}
 	if (!pod) {
 		ks_not_found(q);
+		return;
+	}
+	if (uid && !streq(uid, json_str_at(pod, "metadata.uid"))) {
+		ks_conflict_as(
+			q, "Pod",
+			arena_printf(q->a,
+				     "the UID in the precondition (%s) does not match "
+				     "the UID in record (%s). The object might have been "
+				     "deleted and then recreated",
+				     uid, json_str_or(pod, "metadata.uid", "")));
 		return;
 	}
 	if (!budget_allows(q, pod))
@@ -133,20 +220,16 @@ static void serve_binding(struct ks_req *q)
 	const json_t *pod = ks_get(&q->k, q->kind, q->ns, q->name);
 	const char *node = json_str_or(q->body, "target.name", "");
 	const char *kind = json_str_or(q->body, "target.kind", "");
-	json_t *causes = json_new_list(q->a);
 	json_t *next = NULL;
 
-	if (*kind && !streq(kind, "Node"))
-		ks_add_cause(causes, "FieldValueNotSupported", "target.kind",
-			     arena_printf(q->a,
-					  "Unsupported value: \"%s\": supported values: "
-					  "\"Node\", \"<empty>\"",
-					  kind));
-	if (!*node)
-		ks_add_cause(causes, "FieldValueRequired", "target.name",
-			     "Required value");
-	if (json_array_size(causes) > 0) {
-		ks_invalid(q, q->name, causes);
+	if ((*kind && !streq(kind, "Node")) || !*node) {
+		ks_fail(q, 500, "", "%s",
+			*node ? arena_printf(
+					q->a,
+					"target.kind: Unsupported value: \"%s\": supported "
+					"values: \"Node\", \"<empty>\"",
+					kind)
+			      : "target.name: Required value");
 		return;
 	}
 	if (!pod) {
@@ -154,15 +237,15 @@ static void serve_binding(struct ks_req *q)
 		return;
 	}
 	if (json_str_at(pod, "spec.nodeName")) {
-		ks_fail(q, 409, "Conflict",
-			"Operation cannot be fulfilled on pods/binding \"%s\": pod %s is "
-			"already assigned to node \"%s\"",
-			q->name, q->name, json_str_at(pod, "spec.nodeName"));
+		ks_conflict_as(q, "pods/binding",
+			       arena_printf(q->a,
+					    "pod %s is already assigned to node \"%s\"",
+					    q->name, json_str_at(pod, "spec.nodeName")));
 		return;
 	}
 	next = json_deep_copy(pod);
 	json_put_str(next, "spec.nodeName", node);
-	ks_set_condition(next, q->k.now_ms, "PodScheduled", "True", NULL, NULL);
+	ks_set_condition(next, q->k.now_ms, "PodScheduled", "True", "", "");
 	if (q->dry_run)
 		json_decref(next);
 	else
@@ -171,6 +254,25 @@ static void serve_binding(struct ks_req *q)
 		  json_packf(q->a, "{s:s,s:s,s:{},s:s,s:i}", "kind", "Status",
 			     "apiVersion", "v1", "metadata", "status", "Success", "code",
 			     201));
+}
+
+/* --- finalize -------------------------------------------------------------------- */
+
+static void serve_finalize(struct ks_req *q)
+{
+	const json_t *live = ks_get(&q->k, q->kind, q->ns, q->name);
+	json_t *next = NULL;
+
+	if (!live) {
+		ks_not_found(q);
+		return;
+	}
+	next = json_own(q->a, json_deep_copy(live));
+	json_drop(next, "spec.finalizers");
+	if (json_len_at(q->body, "spec.finalizers") > 0)
+		json_put(next, "spec.finalizers",
+			 json_deep_copy(json_at(q->body, "spec.finalizers")));
+	ks_answer(q, 200, ks_store(q, live, json_incref(next)));
 }
 
 /* --- by name ---------------------------------------------------------------------- */
@@ -183,14 +285,14 @@ static const struct {
 	{"/pods", "binding", "POST", serve_binding},
 	{"/pods", "log", "GET", ks_serve_log},
 	{"/serviceaccounts", "token", "POST", ks_serve_token},
+	{"/namespaces", "finalize", "PUT", serve_finalize},
 };
 
 static bool method_allowed(struct ks_req *q, const char *methods)
 {
 	if (strstr(methods, q->raw->method))
 		return true;
-	return ks_fail(q, 405, "MethodNotAllowed",
-		       "the server does not allow this method on the requested resource");
+	return ks_no_such_method(q);
 }
 
 bool ks_serve_sub(struct ks_req *q)
@@ -209,6 +311,6 @@ bool ks_serve_sub(struct ks_req *q)
 			rows[i].serve(q);
 		return true;
 	}
-	return ks_fail(q, 404, "NotFound",
-		       "the server could not find the requested resource");
+	/* Of a custom resource any path below it is that of an object. */
+	return q->kind->schema ? ks_not_found(q) : ks_no_such_resource(q);
 }

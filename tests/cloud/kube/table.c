@@ -1,210 +1,172 @@
-#include <inttypes.h>
 #include <string.h>
 
 #include "tests/cloud/kube/server.h"
 
-/* Tables for kubectl get: name, columns of the kind, age. */
-
-static const char *age(struct ks *k, struct arena *a, const json_t *obj)
-{
-	int64_t since = 0;
-	int64_t s = 0;
-
-	if (!time_parse_rfc3339(json_str_or(obj, "metadata.creationTimestamp", ""),
-				&since))
-		return "<unknown>";
-	s = (k->now_ms - since) / 1000;
-	if (s < 120)
-		return arena_printf(a, "%" PRId64 "s", s < 0 ? 0 : s);
-	if (s < 7200)
-		return arena_printf(a, "%" PRId64 "m", s / 60);
-	if (s < 172800)
-		return arena_printf(a, "%" PRId64 "h", s / 3600);
-	return arena_printf(a, "%" PRId64 "d", s / 86400);
-}
-
-static const char *pod_ready(struct arena *a, const json_t *pod)
-{
-	const json_t *c = NULL;
-	size_t i = 0;
-	int ready = 0;
-
-	json_array_foreach(json_at(pod, "status.containerStatuses"), i, c) {
-		ready += json_bool_or(c, "ready", false);
-	}
-	return arena_printf(a, "%d/%zu", ready, json_len_at(pod, "spec.containers"));
-}
-
-static const char *pod_status(const json_t *pod)
-{
-	const json_t *c = NULL;
-	size_t i = 0;
-
-	if (json_str_at(pod, "metadata.deletionTimestamp"))
-		return "Terminating";
-	json_array_foreach(json_at(pod, "status.containerStatuses"), i, c) {
-		if (json_str_at(c, "state.waiting.reason"))
-			return json_str_at(c, "state.waiting.reason");
-		if (json_str_at(c, "state.terminated.reason"))
-			return json_str_at(c, "state.terminated.reason");
-	}
-	return json_str_or(pod, "status.phase", "Pending");
-}
-
-static const char *of_two(struct arena *a, const json_t *obj, const char *x,
-			  const char *y)
-{
-	return arena_printf(a, "%" PRId64 "/%" PRId64, json_int_or(obj, x, 0),
-			    json_int_or(obj, y, 0));
-}
-
-static const char *node_status(struct arena *a, const json_t *node)
-{
-	const json_t *c = json_find(json_at(node, "status.conditions"), "type", "Ready");
-
-	return arena_printf(
-		a, "%s%s", streq(json_str_at(c, "status"), "True") ? "Ready" : "NotReady",
-		json_bool_or(node, "spec.unschedulable", false) ? ",SchedulingDisabled"
-								: "");
-}
-
-static const char *special(struct arena *a, const json_t *obj, const char *what)
-{
-	if (streq(what, "@ready"))
-		return pod_ready(a, obj);
-	if (streq(what, "@podstatus"))
-		return pod_status(obj);
-	if (streq(what, "@nodestatus"))
-		return node_status(a, obj);
-	if (streq(what, "@replicas"))
-		return of_two(a, obj, "status.readyReplicas", "spec.replicas");
-	if (streq(what, "@completions"))
-		return of_two(a, obj, "status.succeeded", "spec.completions");
-	if (streq(what, "@jobstatus"))
-		return json_find(json_at(obj, "status.conditions"), "type", "Complete")
-			       ? "Complete"
-		       : json_find(json_at(obj, "status.conditions"), "type", "Failed")
-			       ? "Failed"
-			       : "Running";
-	if (streq(what, "@claim"))
-		return json_str_at(obj, "spec.claimRef.name")
-			       ? arena_printf(
-					 a, "%s/%s",
-					 json_str_or(obj, "spec.claimRef.namespace", ""),
-					 json_str_at(obj, "spec.claimRef.name"))
-			       : "";
-	return arena_printf(a, "%zu", json_object_size(json_at(obj, "data")));
-}
-
-struct column {
-	const char *name, *path; /* "@…": special() */
-};
-
-#define COLUMNS(...) ((const struct column[]){__VA_ARGS__, {NULL, NULL}})
+/* Tables for kubectl get. */
 
 static const struct {
-	const char *resource;
-	const struct column *columns;
+	const char *resource, *columns;
 } tables[] = {
-	{"/pods", COLUMNS({"Ready", "@ready"}, {"Status", "@podstatus"},
-			  {"Node", "spec.nodeName"})},
-	{"/nodes", COLUMNS({"Status", "@nodestatus"},
-			   {"Version", "status.nodeInfo.kubeletVersion"})},
-	{"/namespaces", COLUMNS({"Status", "status.phase"})},
-	{"/services", COLUMNS({"Type", "spec.type"}, {"Cluster-IP", "spec.clusterIP"})},
-	{"/configmaps", COLUMNS({"Data", "@data"})},
-	{"/secrets", COLUMNS({"Type", "type"}, {"Data", "@data"})},
-	{"/events", COLUMNS({"Type", "type"}, {"Reason", "reason"},
-			    {"Object", "involvedObject.name"}, {"Message", "message"})},
-	{"/persistentvolumes",
-	 COLUMNS({"Capacity", "spec.capacity.storage"}, {"Status", "status.phase"},
-		 {"Claim", "@claim"}, {"StorageClass", "spec.storageClassName"})},
-	{"/persistentvolumeclaims",
-	 COLUMNS({"Status", "status.phase"}, {"Volume", "spec.volumeName"},
-		 {"StorageClass", "spec.storageClassName"})},
-	{"apps/deployments",
-	 COLUMNS({"Ready", "@replicas"}, {"Up-to-date", "status.updatedReplicas"},
-		 {"Available", "status.availableReplicas"})},
-	{"apps/replicasets",
-	 COLUMNS({"Desired", "spec.replicas"}, {"Ready", "status.readyReplicas"})},
-	{"apps/statefulsets", COLUMNS({"Ready", "@replicas"})},
-	{"apps/daemonsets", COLUMNS({"Desired", "status.desiredNumberScheduled"},
-				    {"Ready", "status.numberReady"})},
-	{"batch/jobs",
-	 COLUMNS({"Status", "@jobstatus"}, {"Completions", "@completions"})},
-	{"storage.k8s.io/storageclasses", COLUMNS({"Provisioner", "provisioner"})},
+#define T(resource, columns) {resource, columns},
+#include "tests/cloud/kube/table.def"
+#undef T
 };
 
-static const struct column *columns_of(struct arena *a, const struct ks_kind *kind)
+struct column {
+	const char *name, *path; /* "@…": of cell.c */
+	const char *type, *format;
+	int priority;
+	bool none, zero, absent; /* what stands for nothing: <none>, 0, N/A */
+};
+
+static bool has(struct str flags, char c)
 {
-	const char *resource = ks_resource(a, kind);
-	struct column *own = NULL;
+	return flags.p && memchr(flags.p, c, flags.n) != NULL;
+}
+
+static struct column parse_column(struct arena *a, struct str text)
+{
+	struct column c = {.name = str_dup(a, str_cut(&text, '|')), .format = ""};
+
+	c.path = str_dup(a, str_cut(&text, '|'));
+	c.type = has(text, 'i')   ? "integer"
+		 : has(text, 'b') ? "boolean"
+		 : has(text, 'd') ? "date"
+				  : "string";
+	c.priority = has(text, '1');
+	c.none = has(text, 'n');
+	c.zero = has(text, 'z');
+	c.absent = has(text, 'N');
+	if (streq(c.path, "@name"))
+		c.format = "name";
+	return c;
+}
+
+static struct column *parse_columns(struct arena *a, const char *text, size_t *ret_n)
+{
+	struct str rest = str_of(text);
+	struct column *v = arena_array(a, struct column, 16);
+
+	*ret_n = 0;
+	while (rest.p && *ret_n < 16)
+		v[(*ret_n)++] = parse_column(a, str_cut(&rest, ';'));
+	return v;
+}
+
+/* With columns of its own a custom resource shows its age only if it says so. */
+static struct column *own_columns(struct arena *a, const struct ks_kind *kind,
+				  size_t *ret_n)
+{
+	const size_t n = json_array_size(kind->columns);
+	struct column *v = arena_array(a, struct column, n + 2);
 	const json_t *c = NULL;
 	size_t i = 0;
 
-	for (; i < sizeof(tables) / sizeof(tables[0]); i++) {
-		if (streq(tables[i].resource, resource))
-			return tables[i].columns;
-	}
-	own = arena_array(a, struct column, json_array_size(kind->columns) + 1);
+	v[0] = parse_column(a, STR("Name|@name"));
 	json_array_foreach(kind->columns, i, c) {
 		const char *path = json_str_or(c, "jsonPath", ".");
 
-		own[i] = (struct column){json_str_or(c, "name", "?"),
-					 path[0] == '.' ? path + 1 : path};
+		v[i + 1] = (struct column){
+			.name = json_str_or(c, "name", "?"),
+			.path = path[0] == '.' ? path + 1 : path,
+			.type = json_str_or(c, "type", "string"),
+			.format = json_str_or(c, "format", ""),
+			.priority = (int)json_int_or(c, "priority", 0),
+		};
 	}
-	return own;
+	if (n == 0)
+		v[1] = parse_column(a, STR("Age|@age"));
+	*ret_n = n == 0 ? 2 : n + 1;
+	return v;
 }
 
-static json_t *cell(struct arena *a, const json_t *obj, const char *path)
+static struct column *columns_of(struct arena *a, const struct ks_kind *kind,
+				 size_t *ret_n)
 {
+	const char *resource = ks_resource(a, kind);
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		if (streq(tables[i].resource, resource))
+			return parse_columns(a, tables[i].columns, ret_n);
+	}
+	return own_columns(a, kind, ret_n);
+}
+
+static json_t *cell(struct ks *k, struct arena *a, const json_t *obj,
+		    const struct column *c)
+{
+	const bool date = streq(c->type, "date") && c->path[0] != '@';
 	json_t *v = NULL;
 
-	if (path[0] == '@')
-		return json_string(special(a, obj, path));
-	v = json_at(obj, path);
-	if (!v)
-		return json_string("");
-	return json_is_object(v) || json_is_array(v) ? json_string(json_text(a, v))
-						     : json_incref(v);
+	if (c->path[0] == '@')
+		v = ks_cell(k, a, obj, c->path + 1);
+	else
+		v = json_incref(json_at(obj, c->path));
+	if (!v || json_is_null(v)) {
+		json_decref(v);
+		return c->zero ? json_integer(0)
+			       : json_string(c->none     ? "<none>"
+					     : c->absent ? "N/A"
+							 : "");
+	}
+	if (c->absent && !json_is_string(v)) {
+		json_t *text = json_string(json_text(a, v));
+
+		json_decref(v);
+		return text;
+	}
+	if (date && streq(c->path, "metadata.creationTimestamp")) {
+		json_decref(v);
+		return ks_cell(k, a, obj, "age");
+	}
+	if (json_is_object(v) || json_is_array(v)) {
+		json_t *text = json_string(json_text(a, v));
+
+		json_decref(v);
+		return text;
+	}
+	return v;
 }
 
-static json_t *row(struct ks *k, struct arena *a, const struct column *columns,
-		   json_t *obj)
+static json_t *row(struct ks *k, struct arena *a, const struct column *v, size_t n,
+		   json_t *obj, const char *include)
 {
 	json_t *cells = json_array();
-	json_t *meta = ks_metadata_only(a, obj);
+	json_t *row = json_pack("{s:O}", "cells", cells);
 
-	json_array_append(cells, json_at(obj, "metadata.name"));
-	for (const struct column *c = columns; c->name; c++)
-		json_array_append_new(cells, cell(a, obj, c->path));
-	json_array_append_new(cells, json_string(age(k, a, obj)));
-	return json_pack("{s:o,s:O}", "cells", cells, "object", meta);
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(cells, cell(k, a, obj, &v[i]));
+	json_decref(cells);
+	if (streq(include, "Object"))
+		json_object_set(row, "object", obj);
+	else if (!streq(include, "None"))
+		json_object_set(row, "object", ks_metadata_only(a, obj));
+	return row;
 }
 
-static void define(json_t *list, const char *name, const char *format)
+static void define(json_t *list, const struct column *c)
 {
-	json_array_append_new(list, json_pack("{s:s,s:s,s:s,s:s,s:i}", "name", name,
-					      "type", "string", "format", format,
-					      "description", name, "priority", 0));
+	json_array_append_new(list,
+			      json_pack("{s:s,s:s,s:s,s:s,s:i}", "name", c->name, "type",
+					c->type, "format", c->format, "description",
+					c->name, "priority", c->priority));
 }
 
 json_t *ks_table(struct ks *k, struct arena *a, const struct ks_kind *kind,
-		 const json_t *items, const json_t *list_meta)
+		 const json_t *items, const json_t *list_meta, const char *include)
 {
-	const struct column *columns = columns_of(a, kind);
+	size_t n = 0;
+	const struct column *columns = columns_of(a, kind, &n);
 	json_t *defs = json_array();
 	json_t *rows = json_array();
 	json_t *meta = json_object();
 	json_t *obj = NULL;
 	size_t i = 0;
 
-	define(defs, "Name", "name");
-	for (const struct column *c = columns; c->name; c++)
-		define(defs, c->name, "");
-	define(defs, "Age", "");
+	for (size_t c = 0; c < n; c++)
+		define(defs, &columns[c]);
 	json_array_foreach(items, i, obj) {
-		json_array_append_new(rows, row(k, a, columns, obj));
+		json_array_append_new(rows, row(k, a, columns, n, obj, include));
 	}
 	if (json_at(list_meta, "resourceVersion"))
 		json_object_set(meta, "resourceVersion",

@@ -37,6 +37,14 @@ static const struct {
 	{"metadata", "finalizers", KS_SET, NULL},
 	{"spec", "finalizers", KS_SET, NULL},
 	{NULL, "nodeSelector", KS_ATOMIC, NULL},
+	/* https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy
+	 */
+	{"nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", KS_ATOMIC,
+	 NULL},
+	{NULL, "namespaceSelector", KS_ATOMIC, NULL},
+	{NULL, "involvedObject", KS_ATOMIC, NULL},
+	{NULL, "claimRef", KS_ATOMIC, NULL},
+	{"spec", "volumeLifecycleModes", KS_SET, NULL},
 	{NULL, "matchLabels", KS_GRANULAR, NULL},
 	{NULL, "labelSelector", KS_ATOMIC, NULL},
 	{"spec", "selector", KS_ATOMIC, NULL},
@@ -132,6 +140,19 @@ enum ks_merge ks_merge_of(const struct ks_typed *t, const json_t *value,
 		return rules[i].merge;
 	}
 	return json_is_object(value) ? KS_GRANULAR : KS_ATOMIC;
+}
+
+bool ks_item_is_atomic(const struct ks_typed *t)
+{
+	return built_in_place(t) &&
+	       (streq(t->field, "imagePullSecrets") || streq(t->field, "secrets"));
+}
+
+/* Of a custom resource: a member of an open object or map. */
+bool ks_is_undeclared(const struct ks_typed *parent, const char *field)
+{
+	return !built_in_place(parent) && parent->field &&
+	       !json_object_get(json_object_get(parent->schema, "properties"), field);
 }
 
 static bool same_key(const json_t *x, const json_t *y, const char *key)

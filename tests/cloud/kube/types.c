@@ -55,7 +55,7 @@ static bool find_member(const char *members, const char *name, struct member *re
 
 struct check {
 	struct arena *a;
-	json_t *unknown, *causes;
+	struct ks_faults *f;
 };
 
 static void check_value(struct check *c, struct str type, json_t *value,
@@ -67,11 +67,36 @@ static const char *shown(struct check *c, const json_t *v)
 				 : json_text(c->a, v);
 }
 
+static void cannot(struct check *c, const char *text, const char *typed)
+{
+	json_array_append_new(c->f->wrong,
+			      json_pack("{s:s,s:s}", "read", text, "typed", typed));
+}
+
+static const char *go_name(const json_t *v)
+{
+	return json_is_object(v)    ? "object"
+	       : json_is_array(v)   ? "array"
+	       : json_is_string(v)  ? "string"
+	       : json_is_boolean(v) ? "bool"
+				    : "number";
+}
+
 static void wrong(struct check *c, const char *path, const json_t *v, const char *want)
 {
-	ks_add_cause(c->causes, "FieldValueTypeInvalid", path,
-		     arena_printf(c->a, "Invalid value: %s: must be of type %s",
-				  shown(c, v), want));
+	cannot(c,
+	       arena_printf(
+		       c->a,
+		       "json: cannot unmarshal %s into Go struct field %s of type %s",
+		       go_name(v), path, want),
+	       arena_printf(c->a,
+			    ".%s: expected %s, got &value.valueUnstructured{Value:%s}",
+			    path, want, shown(c, v)));
+}
+
+static bool is_map(struct str type)
+{
+	return type.p[0] == 'm' && type.n <= 2;
 }
 
 static void check_object(struct check *c, const char *members, json_t *value,
@@ -86,6 +111,11 @@ static void check_object(struct check *c, const char *members, json_t *value,
 	json_object_foreach_safe(value, next, name, v) {
 		const char *at = *path ? arena_printf(c->a, "%s.%s", path, name) : name;
 
+		/* A decoder leaves what is null as it is without it. */
+		if (json_is_null(v)) {
+			json_object_del(value, name);
+			continue;
+		}
 		if (top && (streq(name, "apiVersion") || streq(name, "kind")))
 			continue;
 		if (top && streq(name, "metadata"))
@@ -94,16 +124,20 @@ static void check_object(struct check *c, const char *members, json_t *value,
 			check_value(c, m.type, v, at);
 		else {
 			/* Refused or pruned: the caller decides by `unknown`. */
-			json_array_append_new(c->unknown, json_string(at));
+			json_array_append_new(c->f->unknown, json_string(at));
 			json_object_del(value, name);
 		}
+		/* Maps without members are not written. */
+		if (find_member(members, name, &m) && is_map(m.type) &&
+		    json_is_object(v) && json_object_size(v) == 0)
+			json_object_del(value, name);
 	}
 	while (next_member(&rest, &m)) {
 		const char *want = str_dup(c->a, m.name);
 		const json_t *have = json_object_get(value, want);
 
 		if (m.required && (!have || json_is_null(have)))
-			ks_add_cause(c->causes, "FieldValueRequired",
+			ks_add_cause(c->f->causes, "FieldValueRequired",
 				     *path ? arena_printf(c->a, "%s.%s", path, want)
 					   : want,
 				     "Required value");
@@ -124,7 +158,7 @@ static void check_enum(struct check *c, struct str type, const json_t *value,
 		all = arena_printf(c->a, "%s%s\"%.*s\"", all, *all ? ", " : "",
 				   (int)word.n, word.p);
 	}
-	ks_add_cause(c->causes, "FieldValueNotSupported", path,
+	ks_add_cause(c->f->causes, "FieldValueNotSupported", path,
 		     arena_printf(c->a, "Unsupported value: %s: supported values: %s",
 				  shown(c, value), all));
 }
@@ -143,6 +177,10 @@ static void check_list(struct check *c, struct str type, json_t *value, const ch
 			    arena_printf(c->a, "%s[%zu]", path, i));
 	}
 }
+
+#define QUANTITY_RULE                                                                    \
+	"quantities must match the regular expression "                                  \
+	"'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 
 static bool is_base64(const json_t *v)
 {
@@ -168,15 +206,19 @@ static void check_map(struct check *c, struct str type, json_t *value, const cha
 	json_object_foreach(value, name, v) {
 		const char *at = arena_printf(c->a, "%s.%s", path, name);
 
-		if (str_is(type, "m") && !json_is_string(v))
+		if (json_is_null(v))
+			json_object_set_new(value, name, json_string(""));
+		else if (str_is(type, "m") && !json_is_string(v))
 			wrong(c, at, v, "string");
 		else if (str_is(type, "mq") && !ks_quantity(v, NULL))
-			ks_add_cause(c->causes, "FieldValueInvalid", at,
-				     "quantities must match the regular expression "
-				     "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
+			cannot(c, QUANTITY_RULE, QUANTITY_RULE);
+		else if (str_is(type, "mq") && json_is_integer(v))
+			json_object_set_new(
+				value, name,
+				json_sprintf("%lld", (long long)json_integer_value(v)));
 		else if (str_is(type, "md") && !is_base64(v))
-			ks_add_cause(c->causes, "FieldValueInvalid", at,
-				     "illegal base64 data");
+			cannot(c, "illegal base64 data at input byte 0",
+			       "illegal base64 data at input byte 0");
 	}
 }
 
@@ -188,7 +230,7 @@ static void check_value(struct check *c, struct str type, json_t *value, const c
 		return;
 	if (type.p[0] == '[') {
 		check_list(c, type, value, path);
-	} else if (type.p[0] == 'm' && type.n <= 2) {
+	} else if (is_map(type)) {
 		check_map(c, type, value, path);
 	} else if (str_is(type, "s") || str_has_prefix(type, STR("s{"))) {
 		if (!json_is_string(value))
@@ -216,14 +258,13 @@ static void check_value(struct check *c, struct str type, json_t *value, const c
 	}
 }
 
-void ks_type_check(struct arena *a, const char *type, json_t *obj, const char *path,
-		   json_t *unknown, json_t *causes)
+void ks_type_check(struct arena *a, const char *type, json_t *obj, struct ks_faults *f)
 {
-	struct check c = {a, unknown, causes};
+	struct check c = {a, f};
 	const char *members = members_of(str_of(type));
 
 	if (members)
-		check_object(&c, members, obj, path, true);
+		check_object(&c, members, obj, "", true);
 }
 
 /* --- as OpenAPI ----------------------------------------------------------------- */

@@ -26,7 +26,8 @@ static void put_event(struct watch *w, struct ks *k, struct arena *a, struct buf
 
 	json_put_str(out, "apiVersion", w->api);
 	if (w->table && !streq(type, "BOOKMARK"))
-		out = ks_table(k, a, &w->kind, json_packf(a, "[O]", out), NULL);
+		out = ks_table(k, a, &w->kind, json_packf(a, "[O]", out), NULL,
+			       "Metadata");
 	else if (w->metadata)
 		out = ks_metadata_only(a, out);
 	json_write_to(b, json_packf(a, "{s:s,s:O}", "type", type, "object", out));
@@ -209,15 +210,18 @@ static void load_initial(struct ks_req *q, struct watch *w)
 
 void ks_serve_watch(struct ks_req *q)
 {
-	const char *rv_text = ks_query(q, "resourceVersion");
+	const struct ks_selector sel = {ks_query(q, "labelSelector"),
+					ks_query(q, "fieldSelector")};
 	const char *seconds_text = ks_query(q, "timeoutSeconds");
 	const bool send_initial = streq(ks_query(q, "sendInitialEvents"), "true");
 	struct watch *w = NULL;
 	int64_t rv = 0;
 	int64_t seconds = WATCH_DEFAULT_S;
 
-	if (rv_text && *rv_text && !str_to_i64(str_of(rv_text), &rv)) {
-		ks_fail(q, 400, "BadRequest", "invalid resource version \"%s\"", rv_text);
+	if (!ks_selectors_fit(q, &sel) || !ks_version_asked(q, &rv))
+		return;
+	if (q->name && !ks_get(&q->k, q->kind, q->ns, q->name)) {
+		ks_not_found(q);
 		return;
 	}
 	if (seconds_text && (!str_to_i64(str_of(seconds_text), &seconds) || seconds <= 0))

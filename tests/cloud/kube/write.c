@@ -2,110 +2,6 @@
 
 #include "tests/cloud/kube/server.h"
 
-/* --- decoding ------------------------------------------------------------------- */
-
-static bool is_this_kind(struct ks_req *q, const json_t *obj)
-{
-	const char *api = ks_api_version(q->a, q->kind);
-
-	if (!json_is_object(obj))
-		return ks_fail(q, 400, "BadRequest", "the body is not an object");
-	/* Typed clients leave both out. */
-	if (json_str_at(obj, "kind") && !streq(json_str_at(obj, "kind"), q->kind->kind))
-		return ks_fail(q, 400, "BadRequest",
-			       "%s in version \"%s\" cannot be handled as a %s",
-			       json_str_at(obj, "kind"),
-			       json_str_or(obj, "apiVersion", ""), q->kind->kind);
-	if (json_str_at(obj, "apiVersion") && !streq(json_str_at(obj, "apiVersion"), api))
-		return ks_fail(
-			q, 400, "BadRequest",
-			"the API version in the data (%s) does not match the expected "
-			"API version (%s)",
-			json_str_at(obj, "apiVersion"), api);
-	return true;
-}
-
-static const char *joined(struct ks_req *q, const json_t *unknown)
-{
-	const char *all = "";
-	const json_t *v = NULL;
-	size_t i = 0;
-
-	json_array_foreach(unknown, i, v) {
-		all = arena_printf(q->a, "%s%sunknown field \"%s\"", all, i ? ", " : "",
-				   json_string_value(v));
-	}
-	return all;
-}
-
-/* Applies fieldValidation; obj is pruned. */
-static bool decode(struct ks_req *q, json_t *obj, bool apply)
-{
-	json_t *unknown = json_new_list(q->a);
-	json_t *causes = json_new_list(q->a);
-	const char *mode = ks_query(q, "fieldValidation");
-	const char *name = json_str_or(obj, "metadata.name", "");
-	const json_t *first = NULL;
-
-	ks_check_types(q, obj, unknown, causes);
-	first = json_array_get(unknown, 0);
-	if (first && apply)
-		return ks_fail(
-			q, 500, "",
-			"failed to create typed patch object (%s%s%s; %s, Kind=%s): .%s: "
-			"field not declared in schema",
-			q->ns ? q->ns : "", q->ns ? "/" : "", name,
-			ks_api_version(q->a, q->kind), q->kind->kind,
-			json_string_value(first));
-	if (first && streq(mode, "Strict"))
-		return ks_fail(
-			q, 400, "BadRequest",
-			"%s in version \"%s\" cannot be handled as a %s: strict decoding "
-			"error: %s",
-			q->kind->kind, q->kind->version, q->kind->kind,
-			joined(q, unknown));
-	if (first && !streq(mode, "Ignore"))
-		ks_warn(q, joined(q, unknown));
-	/* An apply is judged as a whole, after merging. */
-	if (apply || json_array_size(causes) == 0)
-		return true;
-	return ks_invalid(q, name, causes);
-}
-
-static void set_identity(struct ks_req *q, json_t *obj)
-{
-	json_put_str(obj, "kind", q->kind->kind);
-	json_put_str(obj, "apiVersion", ks_api_version(q->a, q->kind));
-	if (!json_is_object(json_object_get(obj, "metadata")))
-		json_object_set_new(obj, "metadata", json_object());
-	if (q->kind->namespaced)
-		json_put_str(obj, "metadata.namespace", q->ns);
-	else
-		json_drop(obj, "metadata.namespace");
-}
-
-static bool check_identity(struct ks_req *q, const json_t *obj)
-{
-	const char *ns = json_str_at(obj, "metadata.namespace");
-	const char *name = json_str_at(obj, "metadata.name");
-
-	if (q->kind->namespaced && !q->ns)
-		return ks_fail(
-			q, 405, "MethodNotAllowed",
-			"the server does not allow this method on the requested resource");
-	if (q->kind->namespaced && ns && *ns && !streq(ns, q->ns))
-		return ks_fail(q, 400, "BadRequest",
-			       "the namespace of the provided object does not match the "
-			       "namespace sent on the request");
-	if (q->name && name && *name && !streq(name, q->name))
-		return ks_fail(
-			q, 400, "BadRequest",
-			"the name of the object (%s) does not match the name on the URL "
-			"(%s)",
-			name, q->name);
-	return true;
-}
-
 static bool namespace_open(struct ks_req *q)
 {
 	const json_t *ns = NULL;
@@ -142,61 +38,73 @@ static const char *new_name(struct ks_req *q, json_t *obj)
 	return json_str_at(obj, "metadata.name");
 }
 
+static bool exists(struct ks_req *q)
+{
+	if (!ks_get(&q->k, q->kind, q->ns, q->name))
+		return false;
+	ks_fail(q, 409, "AlreadyExists", "%s \"%s\" already exists",
+		ks_qualified(q->a, q->kind), q->name);
+	return true;
+}
+
 /* A whole, defaulted object in; the stored one out, or NULL after a refusal. */
 static json_t *admit(struct ks_req *q, const json_t *live, json_t *obj)
 {
-	json_t *unknown = json_new_list(q->a);
-	json_t *causes = json_new_list(q->a);
+	struct ks_faults f = ks_no_faults(q->a);
 
-	ks_check_types(q, obj, unknown, causes);
-	if (json_array_size(causes) > 0) {
-		ks_invalid(q, json_str_at(obj, "metadata.name"), causes);
+	if (!q->sub && !ks_admit(q, live, obj))
 		return NULL;
-	}
-	if (!ks_check_object(q, live, obj) ||
+	ks_check_types(q, obj, &f);
+	if (!ks_check_object(q, live, obj, f.causes) || (!live && exists(q)) ||
 	    (!q->sub && !ks_webhooks_pass(q, live ? "UPDATE" : "CREATE")))
 		return NULL;
 	return ks_store(q, live, json_incref(obj));
 }
 
+/* What a client may not choose. */
+static void begin_new(struct ks_req *q, json_t *obj)
+{
+	static const char *const own[] = {
+		"metadata.deletionTimestamp", "metadata.deletionGracePeriodSeconds",
+		"metadata.selfLink", "metadata.generation", "metadata.resourceVersion"};
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		json_drop(obj, own[i]);
+	if (q->kind->has & KS_STATUS)
+		json_object_del(obj, "status");
+	ks_stamp_new(&q->k, obj);
+	ks_defaults(q->kind, obj);
+}
+
 void ks_serve_create(struct ks_req *q)
 {
 	json_t *obj = NULL;
+	json_t *causes = json_new_list(q->a);
+	bool versioned = false;
 
-	if (!is_this_kind(q, q->body) || !check_identity(q, q->body) ||
-	    !decode(q, q->body, false))
+	if (!ks_is_kind(q, q->body) || !ks_check_identity(q, q->body) ||
+	    !ks_decode(q, q->body, WRITE_WHOLE))
 		return;
 	obj = json_own(q->a, json_deep_copy(q->body));
-	set_identity(q, obj);
+	ks_set_identity(q, obj);
 	q->name = new_name(q, obj);
-	if (!q->name || !*q->name) {
-		ks_fail(q, 422, "Invalid",
-			"resource name may not be empty: name or generateName is required");
-		return;
-	}
-	if (ks_get(&q->k, q->kind, q->ns, q->name)) {
-		const char *what = *q->kind->group
-					   ? arena_printf(q->a, "%s.%s", q->kind->plural,
-							  q->kind->group)
-					   : q->kind->plural;
-
-		ks_fail(q, 409, "AlreadyExists", "%s \"%s\" already exists", what,
-			q->name);
-		return;
-	}
 	if (!namespace_open(q))
 		return;
-	if (json_str_at(obj, "metadata.resourceVersion") &&
-	    *json_str_at(obj, "metadata.resourceVersion")) {
-		ks_fail(q, 400, "BadRequest",
+	if (!q->name || !*q->name) {
+		ks_add_cause(causes, "FieldValueRequired", "metadata.name",
+			     "Required value: name or generateName is required");
+		ks_invalid(q, "", causes);
+		return;
+	}
+	versioned = *json_str_or(obj, "metadata.resourceVersion", "") != '\0';
+	begin_new(q, obj);
+	ks_managed_update(q, NULL, obj);
+	ks_prepare(&q->k, q->kind, obj);
+	if (versioned) {
+		ks_fail(q, 500, "",
 			"resourceVersion should not be set on objects to be created");
 		return;
 	}
-	if (q->kind->has & KS_STATUS)
-		json_object_del(obj, "status");
-	json_drop(obj, "metadata.deletionTimestamp");
-	ks_defaults(&q->k, q->kind, obj);
-	ks_managed_update(q, NULL, obj);
 	obj = admit(q, NULL, obj);
 	if (obj)
 		ks_answer(q, 201, obj);
@@ -206,7 +114,12 @@ void ks_serve_create(struct ks_req *q)
 static void split_status(struct ks_req *q, const json_t *live, json_t *obj)
 {
 	json_t *status = NULL;
+	json_t *labels = json_incref(json_at(obj, "metadata.labels"));
+	json_t *notes = json_incref(json_at(obj, "metadata.annotations"));
+	const bool core = !*q->kind->group;
 
+	json_own(q->a, labels ? labels : json_null());
+	json_own(q->a, notes ? notes : json_null());
 	if (!(q->kind->has & KS_STATUS))
 		return;
 	if (streq(q->sub, "status")) {
@@ -218,6 +131,11 @@ static void split_status(struct ks_req *q, const json_t *live, json_t *obj)
 		json_object_foreach((json_t *)(uintptr_t)live, name, v) {
 			json_object_set_new(obj, name, json_deep_copy(v));
 		}
+		/* Kubelets write labels of nodes and pods this way. */
+		if (core && labels)
+			json_put(obj, "metadata.labels", json_incref(labels));
+		if (core && notes)
+			json_put(obj, "metadata.annotations", json_incref(notes));
 	} else {
 		status = json_incref(json_object_get(live, "status"));
 	}
@@ -229,32 +147,51 @@ static void split_status(struct ks_req *q, const json_t *live, json_t *obj)
 static bool version_holds(struct ks_req *q, const json_t *live, const json_t *given)
 {
 	const char *rv = json_str_at(given, "metadata.resourceVersion");
-	const char *uid = json_str_at(given, "metadata.uid");
+	int64_t n = 0;
 
-	if (uid && *uid && !streq(uid, json_str_at(live, "metadata.uid")))
-		return ks_fail(
-			q, 409, "Conflict",
-			"Operation cannot be fulfilled on %s \"%s\": Precondition failed: "
-			"UID in precondition: %s, UID in object meta: %s",
-			q->kind->plural, q->name, uid, json_str_at(live, "metadata.uid"));
 	if (!rv || !*rv || streq(rv, json_str_at(live, "metadata.resourceVersion")))
 		return true;
+	if (!str_to_i64(str_of(rv), &n))
+		return ks_fail(q, 500, "",
+			       "strconv.ParseUint: parsing \"%s\": invalid syntax", rv);
 	return ks_fail(
 		q, 409, "Conflict",
 		"Operation cannot be fulfilled on %s \"%s\": the object has been modified; "
 		"please apply your changes to the latest version and try again",
-		q->kind->plural, q->name);
+		ks_qualified(q->a, q->kind), q->name);
+}
+
+/* A whole object says by its uid which one it replaces. */
+static bool uid_holds(struct ks_req *q, const json_t *live, const json_t *given)
+{
+	const char *uid = json_str_at(given, "metadata.uid");
+
+	if (!uid || !*uid || streq(uid, json_str_at(live, "metadata.uid")))
+		return true;
+	return ks_fail(
+		q, 409, "Conflict",
+		"Operation cannot be fulfilled on %s \"%s\": StorageError: invalid object, "
+		"Code: 4, Key: /registry/%s/%s%s%s, ResourceVersion: 0, AdditionalErrorMsg: "
+		"Precondition failed: UID in precondition: %s, UID in object meta: %s",
+		ks_qualified(q->a, q->kind), q->name, q->kind->plural, q->ns ? q->ns : "",
+		q->ns ? "/" : "", q->name, uid, json_str_at(live, "metadata.uid"));
 }
 
 static void finish_update(struct ks_req *q, const json_t *live, json_t *obj)
 {
-	set_identity(q, obj);
-	json_put_str(obj, "metadata.name", q->name);
+	json_t *uid = json_incref(json_at(obj, "metadata.uid"));
+
+	ks_set_identity(q, obj);
 	split_status(q, live, obj);
 	ks_keep_system_members(live, obj);
+	/* Kept as it was given: another one is refused. */
+	if (uid)
+		json_put(obj, "metadata.uid", uid);
 	if (!streq(q->sub, "status"))
-		ks_defaults(&q->k, q->kind, obj);
+		ks_defaults(q->kind, obj);
 	ks_managed_update(q, live, obj);
+	if (!streq(q->sub, "status"))
+		ks_prepare(&q->k, q->kind, obj);
 	obj = admit(q, live, obj);
 	if (obj)
 		ks_answer(q, 200, obj);
@@ -263,18 +200,21 @@ static void finish_update(struct ks_req *q, const json_t *live, json_t *obj)
 void ks_serve_update(struct ks_req *q)
 {
 	const json_t *live = ks_get(&q->k, q->kind, q->ns, q->name);
+	json_t *causes = json_new_list(q->a);
 
+	if (!ks_is_kind(q, q->body) || !ks_check_identity(q, q->body))
+		return;
 	if (!live) {
 		ks_not_found(q);
 		return;
 	}
-	if (!is_this_kind(q, q->body) || !check_identity(q, q->body) ||
-	    !decode(q, q->body, false) || !version_holds(q, live, q->body))
+	if (!ks_decode(q, q->body, WRITE_WHOLE) || !uid_holds(q, live, q->body) ||
+	    !version_holds(q, live, q->body))
 		return;
-	if (q->kind->schema && !json_str_at(q->body, "metadata.resourceVersion")) {
-		ks_fail(q, 422, "Invalid",
-			"metadata.resourceVersion: Invalid value: 0x0: must be specified for an "
-			"update");
+	if (q->kind->schema && !*json_str_or(q->body, "metadata.resourceVersion", "")) {
+		ks_add_cause(causes, "FieldValueInvalid", "metadata.resourceVersion",
+			     "Invalid value: 0: must be specified for an update");
+		ks_invalid_as(q, q->kind->group, q->kind->plural, q->name, causes);
 		return;
 	}
 	finish_update(q, live, json_own(q->a, json_deep_copy(q->body)));
@@ -284,57 +224,77 @@ void ks_serve_update(struct ks_req *q)
 
 static bool apply_allowed(struct ks_req *q)
 {
-	const char *manager = ks_query(q, "fieldManager");
+	const char *api = json_str_or(q->body, "apiVersion", "");
+	const char *kind = json_str_or(q->body, "kind", "");
 
-	if (!manager || !*manager)
-		return ks_fail(
-			q, 400, "BadRequest",
-			"PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required "
-			"value: is required for apply patch");
-	if (strlen(manager) > 128)
-		return ks_fail(q, 422, "Invalid",
-			       "fieldManager: Too long: may not be more than "
-			       "128 bytes");
-	if (json_at(q->body, "metadata.managedFields") &&
-	    json_len_at(q->body, "metadata.managedFields") > 0)
+	if (json_len_at(q->body, "metadata.managedFields") > 0)
 		return ks_fail(q, 400, "BadRequest",
 			       "metadata.managedFields must be nil");
-	if (!json_str_at(q->body, "apiVersion") || !json_str_at(q->body, "kind"))
-		return ks_fail(q, 400, "BadRequest",
-			       "apiVersion and kind must be set in an apply patch");
+	if (!json_is_object(q->body) || !streq(kind, q->kind->kind))
+		return ks_fail(q, 400, "BadRequest", "invalid object type: %s%s, Kind=%s",
+			       strchr(api, '/') ? "" : "/", api, kind);
 	return true;
+}
+
+static bool apply_finds(struct ks_req *q, const json_t *live)
+{
+	const char *uid = json_str_at(q->body, "metadata.uid");
+
+	if (live)
+		return version_holds(q, live, q->body);
+	if (q->sub)
+		return ks_not_found(q);
+	if (!namespace_open(q))
+		return false;
+	return !uid ||
+	       ks_fail(q, 409, "Conflict",
+		       "Operation cannot be fulfilled on %s \"%s\": uid mismatch: the "
+		       "provided object specified uid %s, and no existing object was "
+		       "found",
+		       ks_qualified(q->a, q->kind), q->name, uid);
 }
 
 static void serve_apply(struct ks_req *q, const json_t *live)
 {
 	json_t *config = NULL;
 	json_t *obj = NULL;
+	json_t *uid = NULL;
 
-	if (!apply_allowed(q) || !is_this_kind(q, q->body) ||
-	    !check_identity(q, q->body) || !decode(q, q->body, true) ||
-	    (live && !version_holds(q, live, q->body)))
+	if (!apply_allowed(q) || !ks_is_kind(q, q->body) ||
+	    !ks_check_identity(q, q->body) || !ks_decode(q, q->body, WRITE_APPLY) ||
+	    !apply_finds(q, live))
 		return;
-	if (!live && q->sub) {
-		ks_not_found(q);
-		return;
-	}
-	if (!live && !namespace_open(q))
-		return;
+	uid = json_at(q->body, "metadata.uid");
 	config = json_own(q->a, json_deep_copy(q->body));
-	set_identity(q, config);
-	json_put_str(config, "metadata.name", q->name);
+	ks_set_identity(q, config);
 	if ((q->kind->has & KS_STATUS) && !q->sub)
 		json_object_del(config, "status");
 	obj = ks_apply(q, live, config, streq(ks_query(q, "force"), "true"));
 	if (!obj)
 		return;
 	json_own(q->a, obj);
-	if (live)
+	if (live) {
 		ks_keep_system_members(live, obj);
-	ks_defaults(&q->k, q->kind, obj);
+		if (uid)
+			json_put(obj, "metadata.uid", json_incref(uid));
+		ks_defaults(q->kind, obj);
+	} else {
+		begin_new(q, obj);
+	}
+	ks_prepare(&q->k, q->kind, obj);
 	obj = admit(q, live, obj);
 	if (obj)
 		ks_answer(q, live ? 200 : 201, obj);
+}
+
+/* true: the patch left the object of that kind. */
+static bool still_this_kind(struct ks_req *q, const json_t *obj)
+{
+	if (streq(json_str_at(obj, "kind"), q->kind->kind) &&
+	    streq(json_str_at(obj, "apiVersion"), ks_api_version(q->a, q->kind)))
+		return true;
+	return ks_bad_patch(q, arena_printf(q->a, "%s is not of the kind %s",
+					    json_str_or(obj, "kind", ""), q->kind->kind));
 }
 
 void ks_serve_patch(struct ks_req *q)
@@ -355,6 +315,7 @@ void ks_serve_patch(struct ks_req *q)
 	if (!obj)
 		return;
 	json_own(q->a, obj);
-	if (decode(q, obj, false) && version_holds(q, live, obj))
+	if (still_this_kind(q, obj) && ks_decode(q, obj, WRITE_PATCH) &&
+	    ks_check_identity(q, obj) && version_holds(q, live, obj))
 		finish_update(q, live, obj);
 }

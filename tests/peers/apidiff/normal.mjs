@@ -54,7 +54,7 @@ function metadata(m)
 /** Words of a message without what differs by nature. */
 export function words(text)
 {
-	return text.replace(UID, '<uid>').replace(/current: \d+/g, 'current: <rv>')
+	return text.replace(UID, '<uid>').replace(/kube-api-access-[a-z0-9]{5}/g, 'kube-api-access-<x>').replace(/current: \d+/g, 'current: <rv>')
 		.replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, '<time>');
 }
 
@@ -85,7 +85,8 @@ function value(v, keepStatus)
 function failure(s)
 {
 	const d = s.details ?? {};
-	const causes = (d.causes ?? []).map(c => `${c.reason ?? ''} ${c.field ?? ''}`.trim()).sort();
+	/* Some are told twice, by the checks of the metadata and those of the object. */
+	const causes = [...new Set((d.causes ?? []).map(c => `${c.reason ?? ''} ${c.field ?? ''}`.trim()))].sort();
 
 	return {status: s.status, code: s.code, reason: s.reason, message: words(s.message ?? ''),
 		...(d.kind ? {kind: d.kind} : {}), ...(d.group ? {group: d.group} : {}),

@@ -9,7 +9,7 @@ const data = {only: ['data', 'metadata.labels']};
 export async function jsonPatches(k)
 {
 	await k.namespace(NS);
-	const made = await k.set('POST', CM, configMap('j', {a: '1', 'b/c': '2', 'd~e': '3'}, {labels: {x: 'y'}}));
+	const made = await k.set('POST', CM, configMap('j', {a: '1'}, {labels: {x: 'y', 'example.com/c': '2'}, finalizers: ['a.example.com/f']}));
 	const p = (name, body, more = data) => k.case(`JSON patch ${name}`, 'PATCH', `${CM}/j`, {...PATCH.json, body, ...more});
 
 	await p('add', [{op: 'add', path: '/data/n', value: 'new'}]);
@@ -18,7 +18,12 @@ export async function jsonPatches(k)
 	await p('replace nothing', [{op: 'replace', path: '/data/nothing', value: '9'}]);
 	await p('remove', [{op: 'remove', path: '/data/n'}]);
 	await p('remove nothing', [{op: 'remove', path: '/data/n'}]);
-	await p('escapes', [{op: 'replace', path: '/data/b~1c', value: '22'}, {op: 'replace', path: '/data/d~0e', value: '33'}]);
+	await p('escapes', [{op: 'replace', path: '/metadata/labels/example.com~1c', value: '22'}, {op: 'add', path: '/metadata/labels/d~0e', value: '3'}]);
+	await p('escape', [{op: 'replace', path: '/metadata/labels/example.com~1c', value: '22'}]);
+	await p('index', [{op: 'add', path: '/metadata/finalizers/0', value: 'z.example.com/f'}], {only: ['metadata.finalizers']});
+	await p('index of nothing', [{op: 'remove', path: '/metadata/finalizers/7'}]);
+	await p('last', [{op: 'remove', path: '/metadata/finalizers/-'}]);
+	await p('all of a list', [{op: 'remove', path: '/metadata/finalizers'}], {only: ['metadata.finalizers']});
 	await p('test holds', [{op: 'test', path: '/data/a', value: '9'}, {op: 'replace', path: '/data/a', value: '10'}]);
 	await p('test fails', [{op: 'test', path: '/data/a', value: '9'}, {op: 'replace', path: '/data/a', value: '11'}]);
 	await p('test of the version', [{op: 'test', path: '/metadata/resourceVersion', value: made.metadata.resourceVersion}]);

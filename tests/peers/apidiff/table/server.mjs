@@ -39,6 +39,7 @@ export async function discovery(k)
 		'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json'}};
 	const of = (r, group, version, names) => r.body.items.find(g => (g.metadata.name ?? '') === group)
 		.versions.find(v => v.version === version).resources.filter(x => names.includes(x.resource))
+		.sort((a, b) => (a.resource < b.resource ? -1 : 1))
 		.map(x => ({...x, subresources: (x.subresources ?? []).filter(s => ['status', 'scale', 'log',
 			'eviction'].includes(s.subresource)).sort((a, b) => (a.subresource < b.subresource ? -1 : 1))}));
 

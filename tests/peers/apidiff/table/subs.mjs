@@ -12,7 +12,7 @@ export async function statuses(k)
 	await k.case('status of a pod', 'GET', `${IN}/pods/p/status`, {only: ['kind', 'status.phase', 'status.qosClass']});
 	await k.case('patch the status of a pod', 'PATCH', `${IN}/pods/p/status?fieldManager=kube-me`, {...PATCH.strategic,
 		body: {metadata: {labels: {l: 'v'}}, spec: {nodeName: 'x'}, status: {phase: 'Running', conditions: [{type: 'Mine', status: 'True'}]}},
-		also: r => [r.body.status, r.body.metadata.labels ?? null, r.body.spec.nodeName ?? null]});
+		also: r => [r.body.status.phase, r.body.status.conditions.map(c => [c.type, c.status]), r.body.metadata.labels ?? null, r.body.spec.nodeName ?? null]});
 	await k.case('patch the status by the pod', 'PATCH', `${IN}/pods/p`, {...PATCH.merge, body: {status: {phase: 'Failed'}}, only: ['status.phase']});
 	await k.case('status of nothing', 'GET', `${IN}/pods/nothing/status`);
 	await k.set('POST', DEPLOY, workload('Deployment', 'd'));
