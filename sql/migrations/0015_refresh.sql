@@ -15,6 +15,7 @@ create table refresh (
 	started_at timestamptz,             -- this round, or the last one
 	before_at timestamptz,              -- the round before, if it came to its end
 	finished_at timestamptz,            -- the last one that came to its end
+	nodes bigint not null default 0,    -- found by the last one; counting takes a while
 	calls bigint not null default 0,    -- to AWS, of this round
 	attempt int not null default 0,
 	error text                          -- why the last page could not be had
@@ -141,7 +142,7 @@ begin
 	order by x.due_at, x.cluster limit 1 for update of x skip locked;
 	if v_cluster is null then
 		return (select jsonb_build_object('wait_ms', greatest(1, j_ms(min(due_at)) - j_ms(v_now)))
-			from refresh where phase <> 'idle' having count(*) > 0);
+			from refresh where phase <> 'idle' and claimed_until is null having count(*) > 0);
 	end if;
 	select * into r from refresh where cluster = v_cluster;
 	if r.phase in ('idle', 'eks', 'groups', 'nodes') then
@@ -372,7 +373,8 @@ begin
 	if r.phase = 'sum' and r.cursor is null then
 		perform refresh_gone(r, (p->>'spacing_ms')::bigint, v_now);
 		update refresh set phase = 'idle', cursor = null, finished_at = v_now, error = null,
-			attempt = 0, claimed_until = null, due_at = j_after(v_now, (p->>'idle_ms')::bigint)
+			attempt = 0, claimed_until = null, due_at = j_after(v_now, (p->>'idle_ms')::bigint),
+			nodes = (select count(*) from catalog where kind = 'node' and cluster = r.cluster)
 		where cluster = r.cluster;
 		perform node_tell(r.cluster, 2, null);
 		return;

@@ -21,7 +21,7 @@ select json_build_object(
 	'items', coalesce(json_agg(doc order by n) filter (where n <= $4::int), '[]'),
 	'next_cursor', (select grp || '/' || name from numbered
 		where n = $4::int and exists (select 1 from numbered where n > $4::int)),
-	'total', (select count(*) from catalog where kind = 'node' and cluster = $1),
+	'total', coalesce((select nodes from refresh where cluster = $1), 0),
 	'refresh', case when refresh_look($1) then refresh_json($1) end)::text as doc
 from numbered
 

@@ -82,7 +82,7 @@ async function page(s, target)
 		const r = await ask(s, 'GET', target);
 
 		ms.push(performance.now() - began);
-		if (r.total < NODES || r.items.length === 0)
+		if (r.total < NODES || r.items.length !== 20)
 			throw new Error(`${target}: ${r.items.length} of ${r.total} nodes`);
 	}
 	return ms;

@@ -68,7 +68,8 @@ const struct field cluster_event_out[] = {
 	TEXT("instance", "The instance."),
 	OUT("text", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "What happened."),
 	TEXT("reason", "Why, when SageMaker gives a reason and it was looked up."),
-	OUT("detail", FIELD_OBJECT, .flags = FIELD_OPEN, .doc = "SageMaker's detail, as it is."),
+	OUT("detail", FIELD_OBJECT, .flags = FIELD_OPEN,
+	    .doc = "SageMaker's detail, as it is."),
 	FIELD_END};
 
 static const struct field list_events_out[] = {
@@ -261,7 +262,8 @@ struct get_event {
 static const struct field get_event_in[] = {
 	FIELD_CLUSTER_OR_SELECTED(struct get_event, cluster),
 	FIELD(struct get_event, event, .flags = FIELD_REQUIRED | FIELD_PATH,
-	      .pattern = "[a-zA-Z0-9-]{1,128}", .doc = "Id of the event."),
+	      .pattern = "[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}",
+	      .doc = "Id of the event."),
 	FIELD_END};
 
 static bool run_get_event(struct call *c, const void *in, struct reply *ret,

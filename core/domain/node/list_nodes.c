@@ -88,7 +88,7 @@ static const struct field refresh_out[] = {
 static const struct field list_nodes_out[] = {
 	PAGE_OUT(node_out),
 	OUT("total", FIELD_INT, .flags = FIELD_REQUIRED,
-	    .doc = "Nodes of the cluster, whatever the filters."),
+	    .doc = "Nodes of the cluster at the last look, whatever the filters."),
 	{.name = "refresh",
 	 .type = FIELD_OBJECT,
 	 .flags = FIELD_REQUIRED,

@@ -1,0 +1,209 @@
+/* The refresh of groups and nodes: whose turn it is, what is written, what is gone. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/str.h"
+#include "tests/integration/sql_session.h"
+#include "tests/lib/pg.h"
+
+static struct arena a;
+static struct session *x;
+static long long now_ms = 1767323045000;
+
+static void at(long long later_ms)
+{
+	now_ms += later_ms;
+	session_at(x, now_ms);
+}
+
+static void setup(void)
+{
+	arena_init(&a, 0);
+	x = session_open(&a, pg_fresh(&a));
+	at(0);
+	session_do(x,
+		   "select installation_put('123456789012', 'us-west-2', 'aws', 'arn')");
+	session_do(x, "select cluster_put('demo', '{\"hyperpod_name\": \"demo\"}')");
+}
+
+static void teardown(void)
+{
+	arena_free(&a);
+}
+
+TestSuite(sql_refresh, .init = setup, .fini = teardown, .timeout = 60);
+
+/* "phase gen", "wait" or "". */
+static const char *turn(void)
+{
+	return session_do(x, "select case when c ? 'wait_ms' then 'wait' else "
+			     "(c->>'phase') || ' ' || (c->>'gen') end "
+			     "from refresh_claim(60000, 60000, 200) c");
+}
+
+static const char *page(int gen, const char *next, const char *rows)
+{
+	return session_do(
+		x,
+		"select refresh_settle(jsonb_build_object('cluster', 'demo', "
+		"'gen', %d, 'next', %s, 'idle_ms', 600000, 'spacing_ms', 30000, "
+		"'rows', '%s'::jsonb))",
+		gen, next, rows);
+}
+
+static const char *node(const char *name, const char *instance, const char *status)
+{
+	return arena_printf(&a,
+			    "{\"name\":\"%s\",\"observed\":{\"instance_id\":\"%s\","
+			    "\"group\":\"g\",\"status\":\"%s\"}}",
+			    name, instance, status);
+}
+
+/* One whole round that sees these nodes; what Kubernetes shows is the same. */
+static void round_of(const char *nodes, const char *health)
+{
+	static const char *const next[] = {"'groups'", "'nodes'", "'kube_nodes'",
+					   "'kube_pods'", "'sum'"};
+	const char *rows[] = {
+		"[]", "[{\"name\":\"g\",\"observed\":{\"TargetCount\":2}}]", nodes,
+		arena_printf(
+			&a,
+			"[{\"instance_id\":\"i-1\",\"kubernetes\":{\"health\":\"%s\"}}]",
+			health),
+		"[{\"instance_id\":\"i-1\",\"pods\":2,\"gpus\":4,\"efas\":0}]"};
+	int gen = 0;
+
+	for (size_t i = 0; i < 5; i++) {
+		const char *who;
+
+		at(250);
+		who = turn();
+		cr_assert_eq(sscanf(who, "%*s %d", &gen), 1, "%zu: %s", i, who);
+		want(page(gen, next[i], rows[i]), "");
+	}
+	for (;;) {
+		const char *who = turn();
+
+		if (sscanf(who, "sum %d", &gen) != 1)
+			break;
+		page(gen, "null", "[]");
+	}
+}
+
+#define NODES                                                                            \
+	"select string_agg(name || ' ' || (observed->>'status'), ', ' order by name) "   \
+	"from catalog where kind = 'node'"
+
+Test(sql_refresh, a_page_belongs_to_who_claimed_it_and_a_crash_costs_one_page)
+{
+	want(turn(), "eks 1");
+	want(turn(), ""); /* it is at work */
+	want(page(1, "'groups'", "[]"), "");
+	want(page(1, "'groups'", "[]"), "!IS001");
+	want(turn(), "wait"); /* five calls a second and no more */
+	at(200);
+	want(turn(), "groups 2");
+	at(61 * 1000); /* its worker has died */
+	want(turn(), "groups 3");
+	want(page(2, "'nodes'", "[]"), "!IS001");
+	want(page(3, "'nodes'", "[]"), "");
+	at(200);
+	want(turn(), "nodes 4");
+	session_do(x, "select refresh_settle('{\"cluster\": \"demo\", \"gen\": 4, "
+		      "\"error\": \"it is busy\", \"due_ms\": 5000}')");
+	at(200);
+	want(turn(), "wait");
+	at(5000);
+	want(turn(), "nodes 5"); /* the same page */
+	want(session_do(x, "select attempt || ' ' || error from refresh"),
+	     "1 it is busy");
+}
+
+Test(sql_refresh, a_round_begins_in_its_turn_while_somebody_looks_and_when_wanted)
+{
+	round_of("[]", "Schedulable");
+	want(turn(), "");
+	at(61 * 1000);
+	want(turn(), ""); /* nobody looks */
+	session_do(x, "select refresh_look('demo')");
+	cr_expect(str_starts(turn(), "eks "));
+	session_do(x, "update refresh set phase = 'idle', claimed_until = null, "
+		      "finished_at = j_now()");
+	at(1000);
+	want(turn(), "");
+	session_do(x, "select refresh_want('demo')");
+	cr_expect(str_starts(turn(), "eks "));
+	/* After an error in its turn only: what is broken is not hammered. */
+	session_do(x, "update refresh set phase = 'idle', claimed_until = null, "
+		      "error = 'denied', due_at = j_after(j_now(), 60000)");
+	at(1000);
+	session_do(x, "select refresh_want('demo')");
+	want(turn(), "");
+	at(60 * 1000);
+	cr_expect(str_starts(turn(), "eks "));
+}
+
+Test(sql_refresh, what_has_changed_is_written_once_and_told_once_a_page)
+{
+	const char *two = arena_printf(&a, "[%s,%s]", node("l1", "i-1", "Running"),
+				       node("l2", "i-2", "Running"));
+
+	round_of(two, "Schedulable");
+	want(session_do(x, NODES), "l1 Running, l2 Running");
+	want(session_do(x, "select observed->'use' from catalog where name = 'l1'"),
+	     "{\"efas\": 0, \"gpus\": 4, \"pods\": 2}");
+	want(session_do(x, "select count(*) from node_change"), "0");
+	at(61 * 1000);
+	session_do(x, "select refresh_want('demo')");
+	session_do(x, "listen instantstart_catalog");
+	round_of(two, "UnschedulablePendingReboot");
+	want(session_do(x, "select string_agg(member || ' ' || was || ' ' || now, ', ') "
+			   "from node_change"),
+	     "health Schedulable UnschedulablePendingReboot");
+	want(session_do(x, "select observed#>>'{kubernetes,health}' from catalog "
+			   "where name = 'l1'"),
+	     "UnschedulablePendingReboot");
+	/* An unchanged row has been seen all the same. */
+	want(session_do(x,
+			"select observed_at > updated_at from catalog where name = 'l2'"),
+	     "t");
+	/* Another instance has nothing of the one before. */
+	at(61 * 1000);
+	session_do(x, "select refresh_want('demo')");
+	round_of(arena_printf(&a, "[%s,%s]", node("l1", "i-9", "Pending"),
+			      node("l2", "i-2", "Running")),
+		 "Schedulable");
+	want(session_do(x,
+			"select observed ? 'kubernetes' or observed ? 'use' from catalog "
+			"where name = 'l1'"),
+	     "f");
+	want(session_do(x, "select was || ' ' || now from node_change "
+			   "where member = 'instance'"),
+	     "i-1 i-9");
+}
+
+Test(sql_refresh, gone_is_what_two_whole_rounds_have_not_seen)
+{
+	const char *one = arena_printf(&a, "[%s]", node("l1", "i-1", "Running"));
+
+	round_of(arena_printf(&a, "[%s,%s]", node("l1", "i-1", "Running"),
+			      node("l2", "i-2", "Running")),
+		 "Schedulable");
+	at(61 * 1000);
+	session_do(x, "select refresh_want('demo')");
+	round_of(one, "Schedulable");
+	want(session_do(x, NODES), "l1 Running, l2 Running");
+	want(session_do(x, "select node_json(c, r)->>'missing' from catalog c, refresh r "
+			   "where c.name = 'l2'"),
+	     "true");
+	at(61 * 1000);
+	session_do(x, "select refresh_want('demo')");
+	round_of(one, "Schedulable");
+	want(session_do(x, NODES), "l1 Running");
+	want(session_do(x, "select nodes from refresh"), "1");
+	/* A cluster that is forgotten leaves nothing. */
+	session_do(x, "select cluster_drop('demo')");
+	want(turn(), "");
+	want(session_do(x, "select count(*) from refresh"), "0");
+}
