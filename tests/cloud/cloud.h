@@ -140,7 +140,8 @@ const json_t *cloud_take_fault(struct cloud *c, const char *service, const char 
  * Named world settings: {"capacity":{"ml.p5.48xlarge":0}, "quota":{"L-…":4},
  * "lifecycle_script":"fail", "stack_failure":{"LogicalId":"reason"},
  * "role_assumable_after_ms":…, "node_ready_after_ms":…, "eks_unsupported_zones":
- * ["us-west-2b"], "training_plans":{name: DescribeTrainingPlan's members}}.
+ * ["us-west-2b"], "training_plans":{name: DescribeTrainingPlan's members},
+ * "autoscaling_failure": the text with which autoscaling ends Failed}.
  * Merged (RFC 7396).
  * Also "list_lag_ms", "speed", "offerings":{"p5.48xlarge":["usw2-az1"]},
  * "foreign_buckets":["taken-name"], "denied_actions":["ec2:CreateVpc"] (what
