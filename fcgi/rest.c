@@ -56,6 +56,23 @@ static void gather_path(struct gather *g, const struct route *r)
 	}
 }
 
+/* A list may come as "a,b" or, as OpenAPI has it, by repeating the parameter. */
+static bool goes_on(struct gather *g, const struct field *own, const struct http_pair *p)
+{
+	json_t *have = json_object_get(g->in, p->name);
+	json_t *more;
+	bool before = false;
+
+	for (const struct http_pair *q = g->req->query; q < p; q++)
+		before = before || streq(q->name, p->name);
+	if (!before || !own || own->type != FIELD_STRS || !json_is_array(have))
+		return false;
+	more = field_from_text(own, p->value);
+	json_array_extend(have, more);
+	json_decref(more);
+	return true;
+}
+
 /* One parameter. What is unknown goes along: the decoder refuses it by name. */
 static void gather_parameter(struct gather *g, const struct http_pair *p)
 {
@@ -66,6 +83,8 @@ static void gather_parameter(struct gather *g, const struct http_pair *p)
 
 	if (own && own->flags & FIELD_PATH)
 		fault(g, name, p->value, "This comes from the address's path", "");
+	else if (goes_on(g, own, p))
+		return;
 	else if (json_object_get(g->in, name))
 		fault(g, name, p->value, "This parameter is given twice", "once");
 	else if (f && !(f->flags & FIELD_QUERY))

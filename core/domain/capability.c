@@ -348,6 +348,19 @@ bool call_audit(struct call *c, const char *outcome, const struct err *why, stru
 	return audit_add(c->db, c->arena, &entry, e);
 }
 
+bool call_page_failed(const char *cursor, struct err *e)
+{
+	const struct err was = *e;
+
+	if (!cursor || was.code != ERR_CLOUD_REFUSED || was.n_causes == 0 ||
+	    !strcasestr(was.cause[0].message, "token"))
+		return false;
+	err_set(e, ERR_INVALID_INPUT, "/cursor is none that a page has given");
+	err_field(e, "/cursor", cursor, "next_cursor of the page before");
+	return err_because(e, was.cause[0].source, was.cause[0].code,
+			   was.cause[0].message, was.cause[0].request_id);
+}
+
 int64_t call_read_deadline(const struct call *c)
 {
 	return c->clock->mono_ms(c->clock) + c->cfg->read_deadline_ms;

@@ -187,6 +187,9 @@ bool call_audit(struct call *c, const char *outcome, const struct err *why, stru
 	__attribute__((warn_unused_result));
 
 /* The monotonic moment by which a face's reads of the cloud must have ended. */
+/* A page of the cloud that could not be read: false, and when the cloud does not
+ * know the caller's cursor (NULL: none), e says that. */
+bool call_page_failed(const char *cursor, struct err *e);
 int64_t call_read_deadline(const struct call *c);
 
 /* All operation kinds, NULL-ended; handed to runners. */

@@ -145,7 +145,8 @@ bool cluster_events_read(struct call *c, const json_t *in, json_t **ret_out,
 	if (res.ok)
 		return true;
 	(void)aws_err(aws_op(AWS_SAGEMAKER_ListClusterEvents), &res, e);
-	return is_about_mode(e) ? refuse_classic(e, name) : false;
+	return is_about_mode(e) ? refuse_classic(e, name)
+				: call_page_failed(json_str_at(in, "NextToken"), e);
 }
 
 static json_t *read_detail(struct call *c, const char *hyperpod, const char *id)

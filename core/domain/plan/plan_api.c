@@ -146,7 +146,7 @@ static bool run_list_plans(struct call *c, const void *in, struct reply *ret,
 			 json_pack("[{s:s, s:s}]", "Name", "Status", "Value", q->status));
 	if (!aws_read(c->cloud->aws, AWS_SAGEMAKER_ListTrainingPlans, ask,
 		      call_read_deadline(c), c->arena, &out, e))
-		return false;
+		return call_page_failed(q->cursor, e);
 	json_array_foreach(json_at(out, "TrainingPlanSummaries"), i, plan)
 		json_array_append(items, plan_item(c->arena, plan));
 	next = json_at(out, "NextToken");
