@@ -5,7 +5,7 @@ import {spawnSync} from 'node:child_process';
 import {after, before, test} from 'node:test';
 import {shellEnv, tools} from '../stack/stack.mjs';
 import {call, end, tool} from './faces.mjs';
-import {create, failed, operation, stageOf, succeeded, TYPE, waitFor, world} from './pipeline.mjs';
+import {create, failed, operation, order, stageOf, succeeded, TYPE, waitFor, world} from './pipeline.mjs';
 
 const AT = '/api/v1/clusters/auto';
 let s;
@@ -84,14 +84,21 @@ test('before it is on: no class can be made, the lists say that there are none',
 	assert.deepEqual(await get('pending-pods'), []);
 });
 
-test('the plan shows role and call; switched on, the definitions are served; again is no call', async () => {
+test('the plan shows role and call; what AWS says when it fails; retried it is on; again is no call', async () => {
 	const plan = await mcp('update_features', {autoscaling: {enabled: true}, dry_run: 'plan'});
 	const text = JSON.stringify(plan);
 
 	assert.match(text, /UpdateCluster/);
 	assert.match(text, /is-auto-autoscaling-us-west-2/);
 	assert.equal(await autoscaling(), undefined);
-	const op = await done('PATCH', 'features', {autoscaling: {enabled: true}});
+	await s.cloud.settings({autoscaling_failure: 'The autoscaler could not be reached.'});
+	const first = await call(s, 'PATCH', `${AT}/features`, {role: 'operator', body: {autoscaling: {enabled: true}}});
+	const broken = await failed(s, first.json.id);
+	const child = await operation(s, stageOf(broken, 'set_autoscaling').id);
+
+	assert.match(child.error.detail, /The autoscaler could not be reached/);
+	await s.cloud.settings({autoscaling_failure: null});
+	const op = await succeeded(s, (await order(s, broken.id, 'retry', {}, 'operator')).id);
 
 	assert.equal(op.result.features.autoscaling, 'enabled', JSON.stringify(op.result));
 	assert.equal(await autoscaling(), 'InService');
