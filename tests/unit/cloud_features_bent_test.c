@@ -356,3 +356,24 @@ Test(cloud_features_bent, what_uses_an_operator_holds_it)
 	cr_expect_eq(w.o.mutations, 0);
 	world_free(&w);
 }
+
+/* What a feature has brought and the cluster asked for afterwards. */
+Test(cloud_features_bent, a_dependency_of_the_cluster_survives_the_feature)
+{
+	world_build(&w);
+	world_set(&w, T, T, false, 0);
+	cr_assert_null(w.o.failed, "%s", w.o.failed);
+	operate(&w.o, "reconcile_dependencies",
+		json_packf(&w.s.l.arena, "{s:[s,s]}", "components", "pod_identity",
+			   "cert_manager"),
+		0);
+	cr_assert_null(w.o.failed, "%s", w.o.failed);
+	cr_expect_eq(w.o.mutations, 2, "%s", w.o.log);
+	world_set(&w, T, 0, false, 0);
+	cr_assert_null(w.o.failed, "%s", w.o.failed);
+	cr_expect_not_null(cloud_get(w.s.l.cloud, "eks.addon", "demo|cert-manager"));
+	cr_expect_not_null(
+		cloud_get(w.s.l.cloud, "eks.addon", "demo|eks-pod-identity-agent"));
+	cr_expect_null(cloud_get(w.s.l.cloud, "iam.role", TRAINING_ROLE));
+	world_free(&w);
+}

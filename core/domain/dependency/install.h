@@ -18,10 +18,18 @@ bool component_wanted(const struct step_ctx *c, const struct component *k);
 bool component_bound(const struct step_ctx *c, const struct component *k);
 /* The component of the present row, by its phase. */
 const struct component *component_here(const struct step_ctx *c);
-/* What carries the tag was brought by a feature, and goes with it. */
+/* What carries the tag was brought by a feature, and goes with it; an empty value:
+ * reconcile_dependencies has made it the cluster's own since. */
 #define FEATURE_TAG "instantstart:feature"
+bool component_brought(const json_t *tags);
 /* step_tag_map() with input.feature. */
 json_t *component_tags(struct step_ctx *c);
+/* Builds the call that takes over what others have made; false: nobody asked. */
+bool component_adopt(struct step_ctx *c, struct exchange *x, const char *arn);
+/* Builds the call by which what a feature has brought becomes the cluster's own,
+ * unless this is for a feature. */
+void component_settle(struct step_ctx *c, struct exchange *x, const json_t *tags,
+		      const char *arn);
 /* The configuration that its add-on should have, given what it has; NULL: it is
  * as it should be. */
 json_t *addon_values(struct step_ctx *c, const struct component *k, const json_t *addon);

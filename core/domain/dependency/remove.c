@@ -26,7 +26,7 @@ static bool goes(const struct step_ctx *c, const struct component *k, const json
 	if (k->is_feature && k->role)
 		return step_tagged_cluster(c, tags) ||
 		       json_bool_or(c->input, "adopt", false);
-	return step_tagged_cluster(c, tags) && json_object_get(tags, FEATURE_TAG);
+	return step_tagged_cluster(c, tags) && component_brought(tags);
 }
 
 /* --- the add-on ------------------------------------------------------------------ */

@@ -107,6 +107,11 @@ static bool read_eks(struct step_ctx *s, struct call *c, struct err *e)
 			eks_name(s));
 		return err_fix(e, "It was deleted: use forget_cluster.");
 	}
+	if (!json_str_at(saw(s, "eks"), "cluster.endpoint")) {
+		err_set(e, ERR_STATE_CONFLICT, "the EKS cluster %s is %s", eks_name(s),
+			json_str_or(saw(s, "eks"), "cluster.status", "?"));
+		return err_fix(e, "Wait until it is ACTIVE.");
+	}
 	eks_save(s, json_at(saw(s, "eks"), "cluster"));
 	return true;
 }

@@ -217,7 +217,7 @@ void survey_save(struct step_ctx *c, const struct feature *f)
 		const json_t *addon =
 			json_at(saw(c, survey_key(c, "addon", name)), "addon");
 
-		if (addon && !json_object_get(json_at(addon, "tags"), FEATURE_TAG))
+		if (addon && !component_brought(json_at(addon, "tags")))
 			step_save(c, arena_printf(c->arena, "present.%s", name),
 				  json_true());
 		if (saw_ok(c, survey_key(c, "sign", name)))

@@ -359,7 +359,7 @@ static const char *why_kept(const struct step_ctx *c, const struct component *k,
 {
 	const char *driver = driver_of(k);
 
-	if (!step_tagged_cluster(c, tags) || !json_object_get(tags, FEATURE_TAG))
+	if (!step_tagged_cluster(c, tags) || !component_brought(tags))
 		return "it was there before";
 	if (k == &component_cert_manager && saw_ok(c, "other"))
 		return arena_printf(c->arena, "the %s needs it",
