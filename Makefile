@@ -270,7 +270,7 @@ test-faults: $(PROGRAMS) $(CLOUD) $(CLOUD_MODELS) $(FAULTS) ## Every crash point
 	$(Q)SAMPLE=$(SAMPLE) $(call tier,faults,$(FAULTS))
 
 test-features: $(filter %/cloud_features_test %/cloud_features_bent_test,$(UNIT)) $(CLOUD_MODELS) ## Every toggle of features, stopped before every call, from every set.
-	$(Q)FEATURES_ALL=1 $(call tier,unit,$(filter %.c,$<) $(filter %/cloud_features_test %/cloud_features_bent_test,$(UNIT)))
+	$(Q)FEATURES_ALL=1 $(call tier,unit,$(filter %/cloud_features_test %/cloud_features_bent_test,$(UNIT)))
 
 test-peers: all $(PEERS) $(FAULTS) ## Against what we did not write: AWS SDKs, moto, kubectl, helm, MCP suite; one peer: test-peers-sdk.
 	$(Q)tests/peers/run $(O)
