@@ -109,6 +109,8 @@ static const struct {
 	{"Unauthorized", ERR_CREDENTIALS, false},
 	{"the server has asked for the client to provide credentials", ERR_CREDENTIALS,
 	 false},
+	/* Kubernetes says both in one sentence; only the first is temporary. */
+	{"because it is being terminated", ERR_CLOUD_CONFLICT, false},
 	{"is forbidden", ERR_CLOUD_DENIED, false},
 	{"context deadline exceeded", ERR_AMBIGUOUS, true},
 	{"i/o timeout", ERR_AMBIGUOUS, true},

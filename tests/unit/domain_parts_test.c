@@ -139,6 +139,15 @@ Test(domain_parts, a_release_that_lost_its_helm_is_recovered_if_it_is_ours)
 					   "") "," RECORD("3", "deployed", OLD, "")),
 		 .says = {"component_failed:", "foreign-object", "helm rollback",
 			  "!call helm"}},
+		{.id = "DP-02 what was uninstalled a moment ago is not gone yet",
+		 RECONCILE = "hyperpod_install",
+		 .answers = RECORDS(""),
+		 .answered =
+			 "{'!':'Conflict','status':409,'message':'Installing it now.\\n"
+			 "Error: n is being terminated'}",
+		 .says = {"wait: Helm to be let at the release hyperpod-dependencies: "
+			  "Error: n is",
+			  "!component_failed"}},
 	};
 
 	SCENES_HOLD(rows);

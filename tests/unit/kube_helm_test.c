@@ -122,6 +122,11 @@ Test(kube_helm_run, how_it_ends)
 		 ERR_DEPENDENCY_FAILED, "Error: boom"},
 		{"echo 'another operation (install/upgrade/rollback) is in progress' >&2; exit 1",
 		 20000, false, false, 1, ERR_CLOUD_CONFLICT, "another"},
+		{"echo 'serviceaccounts \"a\" is forbidden: unable to create new content in "
+		 "namespace n because it is being terminated' >&2; exit 1",
+		 20000, false, false, 1, ERR_CLOUD_CONFLICT, "terminated"},
+		{"echo 'secrets is forbidden: User \"u\" cannot list' >&2; exit 1", 20000,
+		 false, false, 1, ERR_CLOUD_DENIED, "forbidden"},
 		{"echo 'x: context deadline exceeded' >&2; exit 1", 20000, false, true, 1,
 		 ERR_AMBIGUOUS, "context"},
 		{"exit 127", 20000, false, false, 127, ERR_CONFIG, "INSTANTSTART_HELM"},

@@ -1,4 +1,6 @@
 /* Helm releases: observed from their Secrets, recovered when stuck. */
+#include <string.h>
+
 #include "core/domain/cluster/eks_access.h"
 #include "core/domain/dependency/install.h"
 #include "core/domain/step/read.h"
@@ -153,6 +155,15 @@ void chart_absorb(struct step_ctx *c, const struct answer *a)
 {
 	const struct component *k = component_here(c);
 
+	/* Another helm is at work, or a namespace that was uninstalled a moment ago
+	 * is not gone yet: the step's own deadline ends it. */
+	if (!a->ok && a->errc == ERR_CLOUD_CONFLICT) {
+		const char *last = strrchr(a->message, '\n');
+
+		step_wait(c, 15, "Helm to be let at the release %s: %s", k->release,
+			  last ? last + 1 : a->message);
+		return;
+	}
 	if (!a->ok) {
 		struct err *e = step_fail(c, ERR_DEPENDENCY_FAILED,
 					  "helm could not install %s", k->title);

@@ -88,7 +88,8 @@ export function mirror(cloud, plane, name)
 
 	const running = (async () => {
 		while (on) {
-			await once();
+			/* The API server may be restarting; what was not written is, later. */
+			await once().catch(e => console.log(`mirror: ${e.message}`));
 			await sleep(200);
 		}
 	})();
