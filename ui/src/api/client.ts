@@ -68,7 +68,7 @@ export async function read<P extends GetPath>(path: P, {params, query, signal}:
 /** One change: enough to plan it, to run it, and to show it as curl and MCP. */
 export interface Call {
 	capability: string;
-	method: 'POST' | 'DELETE';
+	method: 'POST' | 'PATCH' | 'DELETE';
 	path: string;
 	params?: Values;
 	query?: Values;

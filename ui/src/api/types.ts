@@ -28,8 +28,10 @@ export type Phase = Operation['phases'][number];
 export interface Check { what: string; data: Record<string, unknown> }
 export interface Resource { type: string; id: string; arn?: string | null; state?: string; made_at?: string; operation?: string }
 export type Step = Schema['Plan']['steps'][number] & {call?: string; class?: string; request?: unknown};
-export type Plan = Omit<Schema['Plan'], 'checks' | 'resources' | 'steps'> & {
-	checks?: Check[]; resources?: Resource[]; steps: Step[];
+/** A thing that a change ends, with what goes with it. */
+export interface Stake { node?: string; name?: string; instance_id?: string; pods?: string[]; local_volumes?: string[] }
+export type Plan = Omit<Schema['Plan'], 'at_stake' | 'checks' | 'resources' | 'steps'> & {
+	at_stake?: Stake[]; checks?: Check[]; resources?: Resource[]; steps: Step[];
 };
 
 export interface Observed { state?: string; title?: string; version?: string; [key: string]: unknown }

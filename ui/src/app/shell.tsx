@@ -49,10 +49,16 @@ function Navigation({me, path}: {me: Me; path: string})
 		{type: 'link', text: t('nav.operations'), href: '/operations'},
 		...cluster ? [{type: 'section', text: t('nav.cluster', {name: cluster}), items: [
 			{type: 'link', text: t('nav.overview'), href: at},
+			{type: 'link', text: t('groups.title'), href: `${at}/groups`},
+			{type: 'link', text: t('nodes.title'), href: `${at}/nodes`},
+			{type: 'link', text: t('features.title'), href: `${at}/features`},
+			{type: 'link', text: t('autoscaling.title'), href: `${at}/autoscaling`},
 			{type: 'link', text: t('nav.dependencies'), href: `${at}/dependencies`},
 			{type: 'link', text: t('nav.storage'), href: `${at}/storage`},
 			{type: 'link', text: t('nav.logs'), href: `${at}/logs`},
+			{type: 'link', text: t('events.title'), href: `${at}/events`},
 		]} as SideNavigationProps.Section] : [],
+		{type: 'link', text: t('plans.title'), href: '/training-plans'},
 		...me.role === 'admin' ? [{type: 'section', text: t('nav.administration'), items: [
 			{type: 'link', text: t('nav.audit'), href: '/audit'},
 			{type: 'link', text: t('nav.tokens'), href: '/tokens'},

@@ -21,6 +21,22 @@ export const strings: Strings = {
 		'ariaLabels.toolsClose': 'सहायता पैनल बंद करें',
 		'ariaLabels.toolsToggle': 'सहायता पैनल खोलें',
 	},
+	'attribute-editor': {
+		'removeButtonText': 'हटाएँ',
+		'i18nStrings.itemRemovedAriaLive': 'प्रविष्टि हटाई गई',
+	},
+	'slider': {
+		'i18nStrings.valueTextRange': '{value}, {previousValue} और {nextValue} के बीच',
+	},
+	'multiselect': {
+		'deselectAriaLabel': '{option__label} हटाएँ',
+		'i18nStrings.selectAllText': 'सभी चुनें',
+	},
+	'button-dropdown': {
+		'filteringResultsText': '{totalCount} में से {matchesCount} प्रविष्टियाँ',
+		'noMatch': 'कोई मेल खाती क्रिया नहीं',
+		'i18nStrings.filteringItemAriaDescription': 'छाँटने के लिए टाइप करते रहें।',
+	},
 	'breadcrumb-group': {
 		'expandAriaLabel': 'पथ दिखाएँ',
 	},

@@ -21,6 +21,22 @@ export const strings: Strings = {
 		'ariaLabels.toolsClose': 'Închide panoul de ajutor',
 		'ariaLabels.toolsToggle': 'Deschide panoul de ajutor',
 	},
+	'attribute-editor': {
+		'removeButtonText': 'Elimină',
+		'i18nStrings.itemRemovedAriaLive': 'Element eliminat',
+	},
+	'slider': {
+		'i18nStrings.valueTextRange': '{value}, între {previousValue} și {nextValue}',
+	},
+	'multiselect': {
+		'deselectAriaLabel': 'Elimină {option__label}',
+		'i18nStrings.selectAllText': 'Selectează tot',
+	},
+	'button-dropdown': {
+		'filteringResultsText': '{matchesCount} din {totalCount} elemente',
+		'noMatch': 'Nicio acțiune potrivită',
+		'i18nStrings.filteringItemAriaDescription': 'Continuați să tastați pentru a filtra.',
+	},
 	'breadcrumb-group': {
 		'expandAriaLabel': 'Arată calea',
 	},

@@ -1,4 +1,5 @@
 // Every text of the console. The other languages have exactly these keys.
+import {compute} from './en-compute';
 import type {Text} from './text';
 
 export const en = {
@@ -503,4 +504,6 @@ export const en = {
 	'flash.selected': '{name} is selected now.',
 	'flash.forgotten': '{name} is forgotten here; nothing in AWS was changed.',
 	'flash.revoked': 'The token is revoked.',
+
+	...compute,
 } satisfies Record<string, Text>;

@@ -1,4 +1,5 @@
 import {provideHelp} from './help';
+import {hiCompute} from './hi-compute';
 import type {Catalog} from './text';
 import './titles-hi';
 
@@ -504,6 +505,8 @@ export const hi: Catalog = {
 	'flash.selected': 'अब {name} चुना हुआ है।',
 	'flash.forgotten': '{name} यहाँ से निकाला गया; AWS में कुछ नहीं बदला।',
 	'flash.revoked': 'टोकन निरस्त हुआ।',
+
+	...hiCompute,
 };
 
 provideHelp('hi', {

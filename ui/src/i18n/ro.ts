@@ -1,4 +1,5 @@
 import {provideHelp} from './help';
+import {roCompute} from './ro-compute';
 import type {Catalog} from './text';
 import './titles-ro';
 
@@ -504,6 +505,8 @@ export const ro: Catalog = {
 	'flash.selected': '{name} este selectat acum.',
 	'flash.forgotten': '{name} a fost scos de aici; în AWS nu s-a modificat nimic.',
 	'flash.revoked': 'Jetonul este revocat.',
+
+	...roCompute,
 };
 
 provideHelp('ro', {

@@ -1,4 +1,5 @@
 import {provideHelp} from './help';
+import {trCompute} from './tr-compute';
 import type {Catalog} from './text';
 import './titles-tr';
 
@@ -504,6 +505,8 @@ export const tr: Catalog = {
 	'flash.selected': 'Şimdi {name} seçili.',
 	'flash.forgotten': '{name} buradan çıkarıldı; AWS’de hiçbir şey değişmedi.',
 	'flash.revoked': 'Belirteç iptal edildi.',
+
+	...trCompute,
 };
 
 provideHelp('tr', {

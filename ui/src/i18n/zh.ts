@@ -1,4 +1,5 @@
 import {provideHelp} from './help';
+import {zhCompute} from './zh-compute';
 import type {Catalog} from './text';
 import './titles-zh';
 
@@ -504,6 +505,8 @@ export const zh: Catalog = {
 	'flash.selected': '已选择 {name}。',
 	'flash.forgotten': '{name} 已从此处移出；AWS 中没有任何更改。',
 	'flash.revoked': '令牌已撤销。',
+
+	...zhCompute,
 };
 
 provideHelp('zh-CN', {

@@ -127,10 +127,11 @@ export function Field({form, pointer, label, children, description}: FieldProps)
 {
 	const {t, locale} = useWords();
 	const schema = form.schemaOf(pointer);
-	const key = `${form.capability}${pointer}` as HelpKey;
+	/* Fields of one name mean the same wherever they are. */
+	const helpFor = (capability: string) => helpOf(locale, `${capability}${pointer}` as HelpKey);
 
 	return <FormField label={form.required(pointer) ? label : <>{label} <i>– {t('create.optional')}</i></>}
-		description={description ?? helpOf(locale, key) ?? schema.description} errorText={form.errorOf(pointer)}>
+		description={description ?? helpFor(form.capability) ?? helpFor('create_cluster') ?? schema.description} errorText={form.errorOf(pointer)}>
 		{children}
 	</FormField>;
 }

@@ -14,7 +14,7 @@ import Table from '@cloudscape-design/components/table';
 import {useEffect, useRef, useState} from 'react';
 import {planOf, ProblemError, run, type Call} from '../api/client';
 import {queryClient} from '../api/queries';
-import type {Check, Plan, Resource, Step} from '../api/types';
+import type {Check, Plan, Resource, Stake, Step} from '../api/types';
 import {useFrame} from '../app/page';
 import {navigate} from '../app/link';
 import {useWords} from '../i18n';
@@ -81,6 +81,20 @@ function Objects({resources}: {resources: Resource[]})
 		]}/>;
 }
 
+/** What ends or is lost, thing by thing. */
+function AtStake({all}: {all: Stake[]})
+{
+	const {t} = useWords();
+	const words = (list: string[] | undefined) => list?.length ? list.join(', ') : '–';
+
+	return <Table variant='embedded' contentDensity='compact' items={all} wrapLines header={<Box variant='h3'>{t('plan.stake')}</Box>}
+		columnDefinitions={[
+			{id: 'name', header: t('common.name'), isRowHeader: true, cell: x => x.node ?? x.name ?? x.instance_id ?? '–'},
+			{id: 'pods', header: t('plan.stakePods'), cell: x => words(x.pods)},
+			{id: 'disks', header: t('plan.stakeDisks'), cell: x => words(x.local_volumes)},
+		]}/>;
+}
+
 export function PlanView({plan}: {plan: Plan})
 {
 	const {t} = useWords();
@@ -90,6 +104,7 @@ export function PlanView({plan}: {plan: Plan})
 		<Box fontSize='heading-s' fontWeight='bold'>
 			{[t('plan.changes', {n: count('call')}), t('plan.waits', {n: count('wait')})].join(' · ')}
 		</Box>
+		{plan.at_stake?.length ? <AtStake all={plan.at_stake}/> : null}
 		{plan.warnings?.map(w => <Alert key={w} type='warning' header={t('plan.warnings')}>{w}</Alert>)}
 		{plan.checks?.length ? <Checks checks={plan.checks}/> : null}
 		<Steps steps={plan.steps}/>
@@ -142,7 +157,8 @@ export default function PlanModal({change, onDismiss}: {change: Change; onDismis
 		setBusy(true);
 		setError(undefined);
 		try {
-			const answer = await run<Accepted>(change.typed ? {...change.call, confirm: typed} : change.call, key.current, plan.plan_digest);
+			const answer = await run<Accepted>(change.typed || plan.confirm ? {...change.call, confirm: plan.confirm ?? typed} : change.call,
+				key.current, plan.plan_digest);
 
 			change.onAccepted?.();
 			void queryClient.invalidateQueries();

@@ -9,7 +9,12 @@ const TYPES: Record<string, StatusIndicatorProps.Type> = {
 	queued: 'pending', pending: 'pending', waiting: 'pending', waiting_for_nodes: 'pending', control_plane_ready: 'pending',
 	held: 'warning', 'needs-decision': 'warning', 'outcome-unknown': 'warning', reconnecting: 'warning', SystemUpdating: 'warning',
 	succeeded: 'success', done: 'success', in_service: 'success', ready: 'success', mounted: 'success', accepted: 'success',
-	InService: 'success', Running: 'success',
+	InService: 'success', Running: 'success', Succeeded: 'success', Active: 'success', Schedulable: 'success', Passed: 'success',
+	enabled: 'success', present: 'success', ok: 'success', brought: 'pending', Pending: 'pending', Scheduled: 'pending',
+	InProgress: 'in-progress', DeepHealthCheckInProgress: 'in-progress', ShuttingDown: 'in-progress',
+	partial: 'warning', foreign: 'warning', differs: 'warning', missing: 'warning', cordoned: 'warning', not_ready: 'warning',
+	disabled: 'stopped', Expired: 'stopped', blocked: 'error', Failure: 'error', RollbackComplete: 'error', RollbackInProgress: 'warning',
+	Unschedulable: 'warning', UnschedulablePendingReplacement: 'error', UnschedulablePendingReboot: 'warning', NotFound: 'warning',
 	failed: 'error', Failed: 'error', refused: 'error', RollingBack: 'error',
 	cancelled: 'stopped', skipped: 'stopped', same: 'info', unknown: 'info',
 };

@@ -19,7 +19,7 @@ export function curlOf(origin: string, call: Call, key: string): string
 	const lines = [`curl -sS -X ${call.method} ${quote(url)}`, '-H "Authorization: Bearer $TOKEN"',
 		`-H ${quote(`Idempotency-Key: ${key}`)}`];
 
-	if (call.method === 'POST')
+	if (call.method !== 'DELETE')
 		lines.push(`-H 'Content-Type: application/json'`, `-d ${quote(JSON.stringify(call.body ?? {}))}`);
 	return lines.join(' \\\n  ');
 }
