@@ -32,11 +32,6 @@ export const strings: Strings = {
 		'deselectAriaLabel': '{option__label} हटाएँ',
 		'i18nStrings.selectAllText': 'सभी चुनें',
 	},
-	'button-dropdown': {
-		'filteringResultsText': '{totalCount} में से {matchesCount} प्रविष्टियाँ',
-		'noMatch': 'कोई मेल खाती क्रिया नहीं',
-		'i18nStrings.filteringItemAriaDescription': 'छाँटने के लिए टाइप करते रहें।',
-	},
 	'breadcrumb-group': {
 		'expandAriaLabel': 'पथ दिखाएँ',
 	},

@@ -32,11 +32,6 @@ export const strings: Strings = {
 		'deselectAriaLabel': 'Elimină {option__label}',
 		'i18nStrings.selectAllText': 'Selectează tot',
 	},
-	'button-dropdown': {
-		'filteringResultsText': '{matchesCount} din {totalCount} elemente',
-		'noMatch': 'Nicio acțiune potrivită',
-		'i18nStrings.filteringItemAriaDescription': 'Continuați să tastați pentru a filtra.',
-	},
 	'breadcrumb-group': {
 		'expandAriaLabel': 'Arată calea',
 	},
