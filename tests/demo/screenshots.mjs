@@ -44,7 +44,7 @@ try {
 
 	await ended(s, failing.id, 120000);
 	await page.goto(`${s.url}/operations/${failing.id}`);
-	await page.getByText(/^Failed at/).waitFor();
+	await page.getByText(/Failed at/).waitFor();
 	await shot('failure');
 	await prefer({mode: 'dark', density: 'compact'});
 	await page.goto(`${s.url}/clusters/training`);

@@ -18,8 +18,8 @@ before(async () => {
 });
 after(async () => {
 	await browser?.close();
-	await end(s);
 	await k.close();
+	await end(s);
 });
 
 const numbers = (from, n) => Array.from({length: n}, (_, i) => `line ${from + i}`);
@@ -60,7 +60,7 @@ test('a pod is followed through a restart, a reload and a restart of the server;
 	await line(page, 'line 40');
 	await page.getByRole('checkbox', {name: 'Previous container'}).uncheck();
 	await line(page, 'again');
-	const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', {name: 'Download all'}).click()]);
+	const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', {name: 'Download all'}).click()]);
 
 	assert.match(fs.readFileSync(await download.path(), 'utf8'), /^\d{4}-.*Z again$/m);
 	k.finish(p, 3);
@@ -149,6 +149,7 @@ test('a decision: question, evidence and consequences; the answer is shown as a 
 	await page.getByText('Is the old bucket yours?').waitFor();
 	await page.getByText('Its data is lost.').waitFor();
 	await accessible(page, 'a decision');
+	await page.getByText('needs a decision', {exact: true}).first().waitFor();
 	const answer = page.getByRole('button', {name: 'Answer', exact: true});
 
 	assert(await answer.isDisabled());
@@ -158,6 +159,15 @@ test('a decision: question, evidence and consequences; the answer is shown as a 
 	await page.getByRole('dialog').filter({visible: true}).getByRole('button', {name: 'Answer', exact: true}).click();
 	await page.getByText('A decision is needed').waitFor({state: 'detached'});
 	assert.match(psql(s, `select data::text from event where op_id = '${id}' and data::text like '%keep%'`), /asked the owner/);
+	/* A call of which nobody knows whether it has arrived has words of its own. */
+	const lost = operation(s, {title: 'Lost'});
+
+	psql(s, `update operation set state = 'held', held_at = j_now(), question = '${JSON.stringify({question: 'Did it happen?',
+		evidence: {call: 'sagemaker:CreateCluster'}, choices: [{id: 'effect_happened', title: 'It happened', consequence: 'Nothing is sent again'}]})}'
+		where id = '${lost}'`);
+	await page.goto(`${s.url}/operations/${lost}`);
+	await page.getByText('The outcome of a call is not known').waitFor();
+	await page.getByText('outcome unknown', {exact: true}).first().waitFor();
 	assert.deepEqual(page.trouble, []);
 	await page.context().close();
 });

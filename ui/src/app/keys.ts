@@ -6,6 +6,8 @@ export interface Shortcut { keys: string; label: Key; run: () => void }
 
 const typing = (target: EventTarget | null) => target instanceof HTMLElement &&
 	(target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.getAttribute('role') === 'option');
+/* The list of a closed Select stays in the page, as a dialog that nobody sees. */
+const inDialog = () => [...document.querySelectorAll('[role=dialog]')].some(e => e.checkVisibility({visibilityProperty: true, opacityProperty: true}));
 const SECOND_KEY_MS = 1500;
 
 export function useShortcuts(shortcuts: Shortcut[], on: boolean)
@@ -18,7 +20,7 @@ export function useShortcuts(shortcuts: Shortcut[], on: boolean)
 			return;
 		let first = '', at = 0;
 		const onKey = (e: KeyboardEvent) => {
-			if (e.ctrlKey || e.metaKey || e.altKey || typing(e.target) || document.querySelector('[role=dialog]'))
+			if (e.ctrlKey || e.metaKey || e.altKey || typing(e.target) || inDialog())
 				return;
 			const typed = e.timeStamp - at < SECOND_KEY_MS && first ? `${first} ${e.key}` : e.key;
 			const found = latest.current.find(s => s.keys === typed);
