@@ -14,12 +14,18 @@ enum { TYPES_AGE_S = 6 * 3600 };
 struct list_pending {
 	const char *cluster;
 	const char *namespace;
+	int64_t limit;
+	const char *cursor;
 };
 
 static const struct field list_in[] = {
 	FIELD_CLUSTER_OR_SELECTED(struct list_pending, cluster),
 	FIELD(struct list_pending, namespace, .pattern = POD_NS_PATTERN, .max = 63,
 	      .doc = "Only this namespace; all of them when not given."),
+	FIELD(struct list_pending, limit, .min = 1, .max = 500, .dflt = "100",
+	      .doc = "Most pods that are looked at for one page."),
+	FIELD(struct list_pending, cursor, .min = 1, .max = 2048,
+	      .doc = "next_cursor of the page before."),
 	FIELD_END};
 
 static const struct field tries_out[] = {
@@ -68,27 +74,38 @@ static const struct field list_out[] = {
 	 .fields = pending_out,
 	 .doc = "By namespace and name."},
 	OUT("next_cursor", FIELD_STR, .flags = FIELD_REQUIRED | FIELD_NULLABLE,
-	    .doc = "Always null: what waits fits one page."),
+	    .doc = "Pass it as cursor for the next page; null at the end."),
 	FIELD_END};
 
-static bool waiting_pods(struct call *c, const struct kube_target *t, const char *ns,
-			 json_t *ret, struct err *e)
+/* One page of what is Pending; of it, what waits for a node. */
+static bool waiting_pods(struct call *c, const struct kube_target *t,
+			 const struct list_pending *q, json_t *ret, const char **ret_next,
+			 struct err *e)
 {
 	const struct kube_request r = {.verb = KUBE_LIST,
 				       .api = "v1",
 				       .plural = "pods",
-				       .ns = ns,
-				       .field_selector = "status.phase=Pending"};
+				       .ns = q->namespace,
+				       .field_selector = "status.phase=Pending",
+				       .limit = q->limit,
+				       .continue_ = q->cursor};
 	struct kube_result res;
+	const char *next;
 	size_t i;
 	json_t *pod;
 
-	kube_list_all(c->cloud->kube, t, &r, c->arena, &res);
+	kube_call(c->cloud->kube, t, &r, c->arena, &res);
+	if (!res.ok && (res.status == 400 || res.status == 410) && q->cursor) {
+		err_set(e, ERR_INVALID_INPUT, "%s", res.message);
+		return err_field(e, "/cursor", q->cursor, "none: begin anew");
+	}
 	if (!res.ok)
 		return kube_err(&r, &res, e);
 	json_array_foreach(json_at(res.out, "items"), i, pod)
 		if (pending_waits(pod))
 			json_array_append(ret, pod);
+	next = json_str_at(res.out, "metadata.continue");
+	*ret_next = next && *next ? next : NULL;
 	return true;
 }
 
@@ -140,16 +157,18 @@ static bool run_list(struct call *c, const void *in, struct reply *ret, struct e
 				  .now_ms = c->clock->wall_ms(c->clock)};
 	json_t *pods = json_new_list(c->arena), *items = json_new_list(c->arena), *pod;
 	struct kube_target t;
+	const char *next = NULL;
 	size_t i;
 
 	if (!pod_target(c, q->cluster, &t, NULL, e) ||
-	    !waiting_pods(c, &t, q->namespace, pods, e) ||
+	    !waiting_pods(c, &t, q, pods, &next, e) ||
 	    (json_array_size(pods) && !read_world(c, q->cluster, &t, &w, e)))
 		return false;
 	json_array_foreach(pods, i, pod)
 		json_push(items, pending_explain(&w, pod));
-	reply_tree(c, ret,
-		   json_packf(c->arena, "{s:O, s:n}", "items", items, "next_cursor"));
+	reply_tree(
+		c, ret,
+		json_packf(c->arena, "{s:O, s:s?}", "items", items, "next_cursor", next));
 	return true;
 }
 
@@ -164,7 +183,7 @@ const struct capability cap_list_pending_pods = {
 	       "out of the scheduler's words, node claims, pool limits and cluster events.",
 	.effect = CAP_READ,
 	.role = ROLE_VIEWER,
-	.flags = CAP_CLOUD,
+	.flags = CAP_CLOUD | CAP_LIST,
 	.in = list_in,
 	.in_size = sizeof(struct list_pending),
 	.out = list_out,
