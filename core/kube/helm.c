@@ -122,6 +122,7 @@ static const struct {
 	{"connection refused", ERR_AMBIGUOUS, true},
 	{"failed calling webhook", ERR_CLOUD_UNAVAILABLE, false},
 	{"conflict with", ERR_FOREIGN_OBJECT, false},
+	{"conflicts with", ERR_FOREIGN_OBJECT, false}, /* of more than one field */
 	{"exists and cannot be imported", ERR_FOREIGN_OBJECT, false},
 };
 

@@ -195,30 +195,38 @@ struct conflict_list {
 	struct arena *a;
 	const json_t *entry;
 	json_t *causes;
-	const char *text;
+	const char *first; /* path */
+	const char *paths; /* of this manager, as lines */
 };
+
+/* "one" of an apply, "two" using v1 of an update. */
+static const char *manager_text(struct arena *a, const json_t *entry)
+{
+	const bool applied = streq(json_str_at(entry, "operation"), "Apply");
+	const char *sub = json_str_at(entry, "subresource");
+
+	return arena_printf(a, "\"%s\"%s%s%s%s%s", json_str_or(entry, "manager", ""),
+			    sub ? " with subresource \"" : "", sub ? sub : "",
+			    sub ? "\"" : "", applied ? "" : " using ",
+			    applied ? "" : json_str_or(entry, "apiVersion", ""));
+}
 
 static void add_conflict(void *ctx, const char *path)
 {
 	struct conflict_list *l = ctx;
-	const char *who = json_str_or(l->entry, "manager", "");
-	const char *api = json_str_or(l->entry, "apiVersion", "");
-	const char *sub = json_str_at(l->entry, "subresource");
-	const char *message =
-		sub ? arena_printf(
-			      l->a,
-			      "conflict with \"%s\" with subresource \"%s\" using %s",
-			      who, sub, api)
-		    : arena_printf(l->a, "conflict with \"%s\" using %s", who, api);
 
-	ks_add_cause(l->causes, "FieldManagerConflict", path, message);
-	l->text = arena_printf(l->a, "%s%s%s: %s", l->text, *l->text ? "\n" : "", message,
-			       path);
+	ks_add_cause(
+		l->causes, "FieldManagerConflict", path,
+		arena_printf(l->a, "conflict with %s", manager_text(l->a, l->entry)));
+	l->first = l->first ? l->first : path;
+	l->paths = arena_printf(l->a, "%s\n- %s", l->paths, path);
 }
 
 static bool find_conflicts(struct ks_req *q, const json_t *live, const json_t *contested)
 {
-	struct conflict_list l = {q->a, NULL, json_new_list(q->a), ""};
+	struct conflict_list l = {.a = q->a, .causes = json_new_list(q->a)};
+	const char *text = "";
+	const char *last = "";
 	size_t i = 0;
 	size_t n = 0;
 
@@ -227,16 +235,26 @@ static bool find_conflicts(struct ks_req *q, const json_t *live, const json_t *c
 
 		if (is_entry(l.entry, q->manager, "Apply", sub_of(q)))
 			continue;
+		l.paths = "";
 		both = json_own(
 			q->a, ks_fields_common(contested, json_at(l.entry, "fieldsV1")));
 		ks_fields_walk(q->a, both, add_conflict, &l);
+		if (!*l.paths)
+			continue;
+		last = manager_text(q->a, l.entry);
+		text = arena_printf(q->a, "%s%sconflicts with %s:%s", text,
+				    *text ? "\n" : "", last, l.paths);
 	}
 	n = json_array_size(l.causes);
 	if (n == 0)
 		return true;
+	if (n == 1)
+		return ks_fail_causes(
+			q, 409, "Conflict", l.causes,
+			"Apply failed with 1 conflict: conflict with %s: %s", last,
+			l.first);
 	return ks_fail_causes(q, 409, "Conflict", l.causes,
-			      "Apply failed with %zu conflict%s: %s", n,
-			      n == 1 ? "" : "s", l.text);
+			      "Apply failed with %zu conflicts: %s", n, text);
 }
 
 /* What we owned, no longer want, and nobody else owns. */

@@ -109,8 +109,7 @@ bool ks_check_object(struct ks_req *q, const json_t *live, const json_t *obj,
 
 struct ks_faults ks_no_faults(struct arena *a)
 {
-	return (struct ks_faults){json_new_list(a), json_new_list(a), json_new_list(a),
-				  json_new_list(a)};
+	return (struct ks_faults){json_new_list(a), json_new_list(a), json_new_list(a)};
 }
 
 void ks_check_types(struct ks_req *q, json_t *obj, struct ks_faults *f)

@@ -12,7 +12,6 @@ struct ks_faults {
 			  */
 	json_t *wrong;   /* {read, typed}: what no decoder reads, in the words of an apply
 			  */
-	json_t *twice;   /* texts: items of one key, which cannot be applied */
 	json_t *causes;
 };
 struct ks_faults ks_no_faults(struct arena *a);
@@ -24,6 +23,8 @@ json_t *ks_type_schemas(struct arena *a);
 void ks_schema_check(struct arena *a, const json_t *schema, json_t *value,
 		     struct ks_faults *f);
 void ks_schema_defaults(const json_t *schema, json_t *value);
+/* Of a schema with rules of its own: they wait until the faults so far are none. */
+void ks_note_unchecked(struct ks_req *q, json_t *causes);
 /* Names, immutable members, values; live NULL on create. Adds to causes, and answers
  * when there are any. */
 bool ks_check_object(struct ks_req *q, const json_t *live, const json_t *obj,

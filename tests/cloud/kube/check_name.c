@@ -140,6 +140,10 @@ void ks_check_labels(struct ks_req *q, const json_t *obj, json_t *causes)
 	json_object_foreach(json_at(obj, "metadata.labels"), key, v) {
 		const char *text = json_string_value(v);
 
+		/* A job's own, which are judged where its pods have them. */
+		if (streq(key, "job-name") || streq(key, "batch.kubernetes.io/job-name"))
+			continue;
+
 		if (!ks_is_label_key(q->a, key))
 			ks_add_cause(causes, "FieldValueInvalid", "metadata.labels",
 				     arena_printf(q->a,

@@ -9,6 +9,15 @@ struct pods {
 	int64_t n, ready;
 };
 
+/* Servers do not write a count that is none. */
+static void put_count(json_t *obj, const char *path, int64_t n)
+{
+	if (n == 0)
+		json_drop(obj, path);
+	else
+		json_put_int(obj, path, n);
+}
+
 static struct pods pods_of(struct ks *k, struct arena *a, const json_t *owner)
 {
 	struct pods p = {json_new_list(a), 0, 0};
@@ -53,8 +62,8 @@ static void run_replica_set(struct ks *k, struct arena *a, const json_t *rs)
 	next = json_deep_copy(rs);
 	json_put_int(next, "status.replicas", want);
 	json_put_int(next, "status.fullyLabeledReplicas", want);
-	json_put_int(next, "status.readyReplicas", p.ready);
-	json_put_int(next, "status.availableReplicas", p.ready);
+	put_count(next, "status.readyReplicas", p.ready);
+	put_count(next, "status.availableReplicas", p.ready);
 	json_put(next, "status.observedGeneration",
 		 json_integer(json_int_or(rs, "metadata.generation", 1)));
 	ks_update_if_changed(k, ks_builtin("apps/replicasets"), rs, next);
@@ -174,11 +183,10 @@ static void deployment_status(struct ks *k, const json_t *deploy, const json_t *
 	put_revision(next, revision);
 	json_put_int(next, "status.observedGeneration",
 		     json_int_or(deploy, "metadata.generation", 1));
-	json_put_int(next, "status.replicas", json_int_or(rs, "status.replicas", 0));
-	json_put_int(next, "status.updatedReplicas",
-		     json_int_or(rs, "status.replicas", 0));
-	json_put_int(next, "status.readyReplicas", ready);
-	json_put_int(next, "status.availableReplicas", ready);
+	put_count(next, "status.replicas", json_int_or(rs, "status.replicas", 0));
+	put_count(next, "status.updatedReplicas", json_int_or(rs, "status.replicas", 0));
+	put_count(next, "status.readyReplicas", ready);
+	put_count(next, "status.availableReplicas", ready);
 	if (ready < want)
 		json_put_int(next, "status.unavailableReplicas", want - ready);
 	else
@@ -250,10 +258,10 @@ static void run_stateful_set(struct ks *k, struct arena *a, const json_t *set)
 	json_put_int(next, "status.observedGeneration",
 		     json_int_or(set, "metadata.generation", 1));
 	json_put_int(next, "status.replicas", p.n);
-	json_put_int(next, "status.readyReplicas", p.ready);
+	put_count(next, "status.readyReplicas", p.ready);
 	json_put_int(next, "status.availableReplicas", p.ready);
 	json_put_int(next, "status.currentReplicas", p.n);
-	json_put_int(next, "status.updatedReplicas", p.n);
+	put_count(next, "status.updatedReplicas", p.n);
 	ks_update_if_changed(k, ks_builtin("apps/statefulsets"), set, next);
 }
 

@@ -103,6 +103,56 @@ static void warn(struct ks_req *q, const json_t *unknown)
 	}
 }
 
+static const char *key_text(struct ks_req *q, const json_t *item, const char *const *keys)
+{
+	const char *all = "";
+
+	for (size_t i = 0; keys && keys[i]; i++) {
+		const json_t *v = json_object_get(item, keys[i]);
+		const char *text =
+			json_is_string(v)
+				? arena_printf(q->a, "\"%s\"", json_string_value(v))
+				: json_text(q->a, v ? v : json_null());
+
+		all = arena_printf(q->a, "%s%s%s=%s", all, *all ? "," : "", keys[i],
+				   text);
+	}
+	return all;
+}
+
+/* Of a built-in kind: lists that are maps, and have a key twice. NULL: none. */
+static const char *key_twice(struct ks_req *q, const struct ks_typed *t, const json_t *v,
+			     const char *path)
+{
+	const char *const *keys = NULL;
+	const enum ks_merge merge = ks_merge_of(t, v, &keys);
+	const struct ks_typed of_item = ks_typed_item(t);
+	const char *found = NULL;
+	const char *name = NULL;
+	const json_t *one = NULL;
+	size_t i = 0;
+
+	json_object_foreach((json_t *)(uintptr_t)v, name, one) {
+		const struct ks_typed c = ks_typed_child(t, name);
+
+		found = found ? found
+			      : key_twice(q, &c, one,
+					  arena_printf(q->a, "%s.%s", path, name));
+	}
+	json_array_foreach(v, i, one) {
+		const int first = merge == KS_MAP ? ks_item_find(v, one, keys) : -1;
+
+		if (!found && first >= 0 && first != (int)i)
+			found = arena_printf(q->a, "%s: duplicate entries for key [%s]",
+					     path, key_text(q, one, keys));
+		if (!found && json_is_object(one))
+			found = key_twice(q, &of_item, one,
+					  arena_printf(q->a, "%s[%s]", path,
+						       key_text(q, one, keys)));
+	}
+	return found;
+}
+
 /* Applies fieldValidation; obj is pruned. Values are judged later, as a whole. */
 bool ks_decode(struct ks_req *q, json_t *obj, enum ks_write how)
 {
@@ -117,9 +167,13 @@ bool ks_decode(struct ks_req *q, json_t *obj, enum ks_write how)
 		return undecodable(
 			q, how,
 			json_str_or(first, how == WRITE_APPLY ? "typed" : "read", ""));
-	first = json_array_get(f.twice, 0);
-	if (first && how == WRITE_APPLY)
-		return undecodable(q, how, json_string_value(first));
+	if (how == WRITE_APPLY) {
+		const struct ks_typed root = ks_typed_root(q->kind);
+		const char *twice = key_twice(q, &root, obj, "");
+
+		if (twice)
+			return undecodable(q, how, twice);
+	}
 	first = json_array_get(f.unknown, 0);
 	if (first && how == WRITE_APPLY)
 		return undecodable(q, how,

@@ -247,7 +247,6 @@ static void volume(json_t *obj)
 static void claim(json_t *obj)
 {
 	dflt(obj, "spec.volumeMode", json_string("Filesystem"));
-	dflt(obj, "status.phase", json_string("Pending"));
 }
 
 static void secret(json_t *obj)
@@ -286,8 +285,9 @@ static void crd(json_t *obj)
 	const char *kind = json_str_or(obj, "spec.names.kind", "");
 
 	arena_init(&a, 0);
-	dflt(obj, "spec.names.listKind", json_sprintf("%sList", kind));
-	if (!json_at(obj, "spec.names.singular")) {
+	if (*kind)
+		dflt(obj, "spec.names.listKind", json_sprintf("%sList", kind));
+	if (*kind && !json_at(obj, "spec.names.singular")) {
 		char *lower = arena_strdup(&a, kind);
 
 		for (char *p = lower; *p; p++)

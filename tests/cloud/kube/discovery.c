@@ -109,8 +109,11 @@ static void add_resources(struct arena *a, json_t *list, const struct ks_kind *k
 	add_below(a, list, kind);
 }
 
+static json_t *api_group_list(struct ks_req *q);
+
 static bool resource_list(struct ks_req *q, const char *group, const char *version)
 {
+	json_t *groups = json_own(q->a, api_group_list(q));
 	size_t n = 0;
 	const struct ks_kind *v = ks_kinds_served(&q->k, q->a, &n);
 	json_t *list = json_new_list(q->a);
@@ -119,6 +122,8 @@ static bool resource_list(struct ks_req *q, const char *group, const char *versi
 		if (streq(v[i].group, group) && streq(v[i].version, version))
 			add_resources(q->a, list, &v[i]);
 	}
+	if (json_array_size(list) == 0 && json_find(groups, "name", group))
+		return ks_no_such_resource(q);
 	if (json_array_size(list) == 0)
 		return ks_answer_text(q, 404, "text/plain; charset=utf-8",
 				      "404 page not found\n");

@@ -76,6 +76,12 @@ static void service(struct ks *k, json_t *obj)
 		dflt(obj, "spec.clusterIP", json_string(new_address(k)));
 		dflt(obj, "spec.clusterIPs",
 		     json_pack("[O]", json_at(obj, "spec.clusterIP")));
+		/* Without addresses and without pods it may stand for both families. */
+		if (streq(json_str_at(obj, "spec.clusterIP"), "None") &&
+		    !json_at(obj, "spec.selector")) {
+			dflt(obj, "spec.ipFamilies", json_pack("[s,s]", "IPv4", "IPv6"));
+			dflt(obj, "spec.ipFamilyPolicy", json_string("RequireDualStack"));
+		}
 		dflt(obj, "spec.ipFamilies", json_pack("[s]", "IPv4"));
 		dflt(obj, "spec.ipFamilyPolicy", json_string("SingleStack"));
 	}

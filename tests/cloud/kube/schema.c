@@ -54,6 +54,29 @@ static bool matches(const char *pattern, const char *text)
 	return found;
 }
 
+static const char *choices(struct check *c, const json_t *list)
+{
+	const char *all = "";
+	const json_t *v = NULL;
+	size_t i = 0;
+
+	json_array_foreach(list, i, v) {
+		all = arena_printf(c->a, "%s%s%s", all, i ? ", " : "",
+				   json_text(c->a, v));
+	}
+	return all;
+}
+
+static const char *type_of(const json_t *v)
+{
+	return json_is_object(v)    ? "object"
+	       : json_is_array(v)   ? "array"
+	       : json_is_string(v)  ? "string"
+	       : json_is_boolean(v) ? "boolean"
+	       : json_is_integer(v) ? "integer"
+				    : "number";
+}
+
 static void check_bounds(struct check *c, const json_t *s, const json_t *v,
 			 const char *path)
 {
@@ -66,23 +89,34 @@ static void check_bounds(struct check *c, const json_t *s, const json_t *v,
 
 	if (json_is_number(v) && min && json_number_value(v) < json_number_value(min))
 		cause(c, "FieldValueInvalid", path,
-		      arena_printf(c->a,
-				   "Invalid value: should be greater than or equal to %g",
-				   json_number_value(min)));
+		      arena_printf(
+			      c->a,
+			      "Invalid value: %s: %s in body should be greater than or "
+			      "equal to %g",
+			      json_text(c->a, v), path, json_number_value(min)));
 	if (json_is_number(v) && max && json_number_value(v) > json_number_value(max))
 		cause(c, "FieldValueInvalid", path,
-		      arena_printf(c->a,
-				   "Invalid value: should be less than or equal to %g",
-				   json_number_value(max)));
+		      arena_printf(
+			      c->a,
+			      "Invalid value: %s: %s in body should be less than or equal "
+			      "to %g",
+			      json_text(c->a, v), path, json_number_value(max)));
 	if (text && pattern && !matches(pattern, text))
 		cause(c, "FieldValueInvalid", path,
 		      arena_printf(c->a,
 				   "Invalid value: \"%s\": %s in body should match '%s'",
 				   text, path, pattern));
 	if (text && (int64_t)strlen(text) < json_int_or(s, "minLength", 0))
-		cause(c, "FieldValueInvalid", path, "Invalid value: too short");
+		cause(c, "FieldValueInvalid", path,
+		      arena_printf(
+			      c->a,
+			      "Invalid value: \"%s\": %s in body should be at least %lld "
+			      "chars long",
+			      text, path, (long long)json_int_or(s, "minLength", 0)));
 	if (text && (int64_t)strlen(text) > json_int_or(s, "maxLength", INT64_MAX))
-		cause(c, "FieldValueTooLong", path, "Too long");
+		cause(c, "FieldValueTooLong", path,
+		      arena_printf(c->a, "Too long: may not be more than %lld bytes",
+				   (long long)json_int_or(s, "maxLength", 0)));
 	if (!json_is_array(json_object_get(s, "enum")))
 		return;
 	json_array_foreach(json_object_get(s, "enum"), i, one) {
@@ -91,8 +125,7 @@ static void check_bounds(struct check *c, const json_t *s, const json_t *v,
 	}
 	cause(c, "FieldValueNotSupported", path,
 	      arena_printf(c->a, "Unsupported value: %s: supported values: %s",
-			   text ? text : "",
-			   json_text(c->a, json_object_get(s, "enum"))));
+			   json_text(c->a, v), choices(c, json_object_get(s, "enum"))));
 }
 
 static bool keeps_unknown(const json_t *s)
@@ -181,10 +214,6 @@ static void check_twice(struct check *c, const json_t *s, const json_t *list,
 			      arena_printf(c->a, "%s[%zu]", path, i),
 			      arena_printf(c->a, "Duplicate value: %s",
 					   json_text(c->a, item)));
-			json_array_append_new(
-				c->f->twice,
-				json_string(arena_printf(c->a, ".%s: duplicate entries",
-							 path)));
 			break;
 		}
 	}
@@ -203,7 +232,12 @@ static void check(struct check *c, const json_t *s, json_t *value, const char *p
 	if (json_is_true(json_object_get(s, "x-kubernetes-int-or-string"))) {
 		if (!json_is_integer(value) && !json_is_string(value))
 			cause(c, "FieldValueTypeInvalid", path,
-			      "Invalid value: must be an integer or a string");
+
+			      arena_printf(
+				      c->a,
+				      "Invalid value: \"%s\": %s in body must be of type "
+				      "integer,string: \"%s\"",
+				      type_of(value), path, type_of(value)));
 		check_bounds(c, s, value, path);
 		return;
 	}
@@ -219,11 +253,11 @@ static void check(struct check *c, const json_t *s, json_t *value, const char *p
 		json_array_append_new(
 			c->f->wrong, json_pack("{s:s,s:s}", "read", text, "typed", text));
 		cause(c, "FieldValueTypeInvalid", path,
-		      arena_printf(c->a,
-				   "Invalid value: %s: %s in body must be of type %s",
-				   json_is_string(value) ? json_string_value(value)
-							 : json_text(c->a, value),
-				   path, type));
+		      arena_printf(
+			      c->a,
+			      "Invalid value: \"%s\": %s in body must be of type %s: "
+			      "\"%s\"",
+			      type_of(value), path, type, type_of(value)));
 		return;
 	}
 	if (json_is_object(value))
@@ -234,7 +268,11 @@ static void check(struct check *c, const json_t *s, json_t *value, const char *p
 			      "Invalid value: too few items");
 		if ((int64_t)json_array_size(value) >
 		    json_int_or(s, "maxItems", INT64_MAX))
-			cause(c, "FieldValueTooMany", path, "Too many items");
+			cause(c, "FieldValueTooMany", path,
+			      arena_printf(c->a,
+					   "Too many: %zu: must have at most %lld items",
+					   json_array_size(value),
+					   (long long)json_int_or(s, "maxItems", 0)));
 		check_twice(c, s, value, path);
 		json_array_foreach(value, i, item) {
 			check(c, json_object_get(s, "items"), item,
@@ -272,4 +310,42 @@ void ks_schema_defaults(const json_t *schema, json_t *value)
 		if (json_object_get(value, name))
 			ks_schema_defaults(sub, json_object_get(value, name));
 	}
+}
+
+static bool has_rules(const json_t *schema)
+{
+	const char *name = NULL;
+	const json_t *v = NULL;
+	size_t i = 0;
+
+	json_object_foreach((json_t *)(uintptr_t)schema, name, v) {
+		if (streq(name, "x-kubernetes-validations") || has_rules(v))
+			return true;
+	}
+	json_array_foreach(schema, i, v) {
+		if (has_rules(v))
+			return true;
+	}
+	return false;
+}
+
+void ks_note_unchecked(struct ks_req *q, json_t *causes)
+{
+	static const char *const blocking[] = {"FieldValueRequired", "FieldValueTooLong",
+					       "FieldValueTooMany",
+					       "FieldValueTypeInvalid"};
+	const json_t *c = NULL;
+	bool blocked = false;
+	size_t i = 0;
+
+	json_array_foreach(causes, i, c) {
+		for (size_t b = 0; b < sizeof(blocking) / sizeof(blocking[0]); b++)
+			blocked |= streq(json_str_at(c, "reason"), blocking[b]);
+	}
+	if (blocked && q->kind->schema && has_rules(q->kind->schema))
+		ks_add_cause(
+			causes, "FieldValueInvalid", "<nil>",
+			"Invalid value: null: some validation rules were not checked "
+			"because the object was invalid; correct the existing errors to "
+			"complete validation");
 }

@@ -43,7 +43,6 @@ static const struct {
 	 NULL},
 	{NULL, "namespaceSelector", KS_ATOMIC, NULL},
 	{NULL, "involvedObject", KS_ATOMIC, NULL},
-	{NULL, "claimRef", KS_ATOMIC, NULL},
 	{"spec", "volumeLifecycleModes", KS_SET, NULL},
 	{NULL, "matchLabels", KS_GRANULAR, NULL},
 	{NULL, "labelSelector", KS_ATOMIC, NULL},

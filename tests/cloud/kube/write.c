@@ -40,9 +40,14 @@ static const char *new_name(struct ks_req *q, json_t *obj)
 
 static bool exists(struct ks_req *q)
 {
-	if (!ks_get(&q->k, q->kind, q->ns, q->name))
+	const json_t *live = ks_get(&q->k, q->kind, q->ns, q->name);
+
+	if (!live)
 		return false;
-	ks_fail(q, 409, "AlreadyExists", "%s \"%s\" already exists",
+	ks_fail(q, 409, "AlreadyExists", "%s%s \"%s\" already exists",
+		json_str_at(live, "metadata.deletionTimestamp")
+			? "object is being deleted: "
+			: "",
 		ks_qualified(q->a, q->kind), q->name);
 	return true;
 }
@@ -54,7 +59,9 @@ static json_t *admit(struct ks_req *q, const json_t *live, json_t *obj)
 
 	if (!q->sub && !ks_admit(q, live, obj))
 		return NULL;
-	ks_check_types(q, obj, &f);
+	/* A copy: what a decoder drops the server may write, as "rules": null. */
+	ks_check_types(q, json_own(q->a, json_deep_copy(obj)), &f);
+	ks_note_unchecked(q, f.causes);
 	if (!ks_check_object(q, live, obj, f.causes) || (!live && exists(q)) ||
 	    (!q->sub && !ks_webhooks_pass(q, live ? "UPDATE" : "CREATE")))
 		return NULL;
@@ -66,7 +73,7 @@ static void begin_new(struct ks_req *q, json_t *obj)
 {
 	static const char *const own[] = {
 		"metadata.deletionTimestamp", "metadata.deletionGracePeriodSeconds",
-		"metadata.selfLink", "metadata.generation", "metadata.resourceVersion"};
+		"metadata.selfLink", "metadata.resourceVersion"};
 
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
 		json_drop(obj, own[i]);

@@ -55,6 +55,7 @@ function metadata(m)
 export function words(text)
 {
 	return text.replace(UID, '<uid>').replace(/kube-api-access-[a-z0-9]{5}/g, 'kube-api-access-<x>').replace(/current: \d+/g, 'current: <rv>')
+		.replace(/ResourceVersion in record \(\d+\)/g, 'ResourceVersion in record (<rv>)')
 		.replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, '<time>');
 }
 
@@ -81,6 +82,10 @@ function value(v, keepStatus)
 	return JSON.parse(JSON.stringify(out));
 }
 
+/* Of these the words are compared, too: the others' tell of Go's types and diffs. */
+const WORDS = ['NotFound', 'AlreadyExists', 'Conflict', 'Forbidden', 'Unauthorized', 'Timeout',
+	'MethodNotAllowed', 'TooManyRequests', 'RequestEntityTooLarge', 'Expired'];
+
 /** A failure: what a client can tell it by. */
 function failure(s)
 {
@@ -88,8 +93,8 @@ function failure(s)
 	/* Some are told twice, by the checks of the metadata and those of the object. */
 	const causes = [...new Set((d.causes ?? []).map(c => `${c.reason ?? ''} ${c.field ?? ''}`.trim()))].sort();
 
-	return {status: s.status, code: s.code, reason: s.reason, message: words(s.message ?? ''),
-		...(d.kind ? {kind: d.kind} : {}), ...(d.group ? {group: d.group} : {}),
+	return {status: s.status, code: s.code, reason: s.reason,
+		...(WORDS.includes(s.reason) ? {message: words(s.message ?? '')} : {}), ...(d.kind ? {kind: d.kind} : {}), ...(d.group ? {group: d.group} : {}),
 		...(d.name ? {name: words(d.name)} : {}), ...(causes.length ? {causes} : {}),
 		...(d.retryAfterSeconds ? {retryAfterSeconds: d.retryAfterSeconds} : {})};
 }
@@ -114,11 +119,14 @@ function drop(tree, path)
 
 /**
  * What is compared of an answer.
- * o: {only: [path], drop: [path], status: keep it, also: fn(answer), text: true}
+ * o: {bare: only the status code, only: [path], drop: [path], status: keep it, also: fn(answer), text: true}
  */
 export function observe(r, o = {})
 {
 	const out = {code: r.status};
+
+	if (o.bare)
+		return out;
 	const warnings = [].concat(r.headers?.warning ?? []).flatMap(w => w.match(/299 - "(\\.|[^"\\])*"/g) ?? []);
 
 	if (warnings.length)

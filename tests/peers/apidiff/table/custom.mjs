@@ -86,7 +86,7 @@ export async function resources(k)
 	await k.case('custom: an unknown kind', 'POST', AT, {body: {...widget('odd', {size: 1}), kind: 'Gadget'}});
 	await k.case('custom: without a kind', 'POST', AT, {body: {metadata: meta('odd'), spec: {size: 1}}});
 	await k.case('custom: an odd name', 'POST', AT, {body: widget('A_b', {size: 1})});
-	await k.case('custom: protobuf', 'GET', `${AT}/a`, {headers: {accept: 'application/vnd.kubernetes.protobuf'}, text: false});
+	await k.case('custom: protobuf', 'GET', `${AT}/a`, {headers: {accept: 'application/vnd.kubernetes.protobuf'}, bare: true});
 	await k.case('custom: update without a version', 'PUT', `${AT}/a`, {body: widget('a', {size: 4})});
 	await k.case('custom: update with an old version', 'PUT', `${AT}/a`, {body: widget('a', {size: 4}, {metadata: meta('a', {resourceVersion: '1'})})});
 	await k.case('custom: update', 'PUT', `${AT}/a`, {body: widget('a', {size: 4}, {metadata: meta('a', {resourceVersion: made.body.metadata.resourceVersion}),

@@ -19,7 +19,7 @@ export async function statuses(k)
 	await k.case('replace the status of a deployment', 'PATCH', `${DEPLOY}/d/status?fieldManager=me`, {...PATCH.merge, body: {spec: {replicas: 5},
 		status: {conditions: [{type: 'Mine', status: 'True', reason: 'R', message: 'M', lastUpdateTime: '2020-01-01T00:00:00Z', lastTransitionTime: '2020-01-01T00:00:00Z'}]}},
 	also: r => [r.body.spec.replicas, r.body.metadata.generation, r.body.status.conditions.find(c => c.type === 'Mine'),
-		r.body.metadata.managedFields.filter(m => m.manager === 'me').map(m => [m.operation, m.subresource, m.fieldsV1])]});
+		r.body.metadata.managedFields.filter(m => m.manager === 'me').map(m => [m.operation, m.subresource])]});
 	await k.case('a status with unknown fields, Strict', 'PATCH', `${DEPLOY}/d/status?fieldValidation=Strict`, {...PATCH.merge, body: {status: {bogus: 1}}});
 	await k.case('delete a status', 'DELETE', `${DEPLOY}/d/status`, {text: false});
 	await k.case('post a status', 'POST', `${DEPLOY}/d/status`, {body: {}, text: false});
@@ -65,15 +65,17 @@ export async function evictions(k)
 
 export async function bindings(k)
 {
-	await k.set('POST', `${IN}/pods`, pod('b', {schedulerName: 'nobody'}));
+	await k.set('POST', '/api/v1/nodes', {metadata: meta('diff-node')});
+	await k.set('POST', `${IN}/pods`, pod('b', {schedulerName: 'nobody', nodeSelector: {}}));
 	const bind = (name, node) => ({body: {apiVersion: 'v1', kind: 'Binding', metadata: meta(name), target: {apiVersion: 'v1', kind: 'Node', name: node}}});
 
-	await k.case('bind', 'POST', `${IN}/pods/b/binding`, bind('b', 'diff-nowhere'));
+	await k.case('bind', 'POST', `${IN}/pods/b/binding`, bind('b', 'diff-node'));
 	await k.case('what is bound', 'GET', `${IN}/pods/b`, {only: ['spec.nodeName']});
 	await k.case('bind again', 'POST', `${IN}/pods/b/binding`, bind('b', 'diff-other'));
-	await k.case('bind nothing', 'POST', `${IN}/pods/nothing/binding`, bind('nothing', 'diff-nowhere'));
+	await k.case('bind nothing', 'POST', `${IN}/pods/nothing/binding`, bind('nothing', 'diff-node'));
 	await k.case('bind to no node', 'POST', `${IN}/pods/p/binding`, {body: {apiVersion: 'v1', kind: 'Binding', metadata: meta('p'), target: {kind: 'Node'}}});
 	await k.case('bind to another kind', 'POST', `${IN}/pods/p/binding`, {body: {apiVersion: 'v1', kind: 'Binding', metadata: meta('p'), target: {kind: 'Pod', name: 'x'}}});
+	await k.set('DELETE', '/api/v1/nodes/diff-node');
 }
 
 export async function logs(k)

@@ -4,7 +4,9 @@ import {configMap, PATCH} from '../make.mjs';
 const NS = 'diff-watches';
 const CM = `/api/v1/namespaces/${NS}/configmaps`;
 const changes = n => events => events.filter(e => e.type !== 'BOOKMARK').length >= n;
-const mine = e => !/kube-root/.test(e.object?.metadata?.name ?? '');
+/* Bookmarks between are sent when a server likes. */
+const mine = e => !/kube-root/.test(e.object?.metadata?.name ?? '') &&
+	(e.type !== 'BOOKMARK' || e.object.metadata.annotations);
 
 async function life(k, name, labels)
 {
