@@ -134,11 +134,15 @@ test('the overview, and events and calls of stages, with deep links', async () =
 	const {json: {items: [op]}} = await call(s, 'GET', '/api/v1/operations?cluster=first&kind=create_eks_control_plane', {role: 'viewer'});
 
 	await page.goto(`${s.url}/operations/${op.parent}?tab=calls`);
-	await page.getByRole('row', {name: /sagemaker:CreateCluster.*Create a HyperPod cluster/}).waitFor();
+	await page.getByRole('row', {name: /sagemaker:CreateCluster.*Create a HyperPod cluster.*[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}/}).waitFor();
 	await page.goto(`${s.url}/operations/${op.id}?tab=calls`);
 	await page.getByRole('row', {name: /cloudformation:CreateStack/}).first().waitFor();
 	await page.goto(`${s.url}/operations/${op.id}?tab=events&event=2`);
 	await page.getByRole('row', {name: /^2 /}).waitFor();
+	await page.goto(`${s.url}/operations/${op.id}?tab=events&phase=stack`);
+	await page.getByRole('button', {name: /Filter by phase/}).getByText('Stack').waitFor();
+	await page.getByRole('row', {name: /cloudformation:CreateStack/}).first().waitFor();
+	assert.equal(await page.getByRole('row', {name: /submitted/}).count(), 0, 'only that phase');
 	await page.getByRole('button', {name: 'Help and API calls'}).first().click();
 	await page.getByText(new RegExp(`curl -sS '${s.url}/api/v1/operations/${op.id}`)).first().waitFor();
 	await page.getByRole('tab', {name: 'MCP tool'}).click();

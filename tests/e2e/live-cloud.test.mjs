@@ -64,14 +64,20 @@ test('a pod of it is followed through a restart; the previous log is there for r
 	const steps = v.lines.filter(([n]) => n < restarted.seq).map(([, text]) => Number(/step=(\d+)/.exec(text)?.[1] ?? 0));
 
 	assert(steps.every((step, i) => i === 0 || step === steps[i - 1] + 1), String(steps));
+	const run = first => v.lines.filter(([n]) => n < restarted.seq === first).map(([, text]) => text);
 	const old = await call(s, 'GET', `/api/v1/clusters/watched/pods/${pod.name}/logs?namespace=${pod.namespace}&previous=true&tail=3`, {role: 'viewer'});
 
-	assert.equal(old.json.text.trimEnd().split('\n').at(-1), v.lines.filter(([n]) => n < restarted.seq).at(-1)[1]);
+	assert(run(true).length >= 3, String(run(true)));
+	assert.deepEqual(old.json.text.trimEnd().split('\n'), run(true).slice(-3), 'the end that was followed');
 	assert.equal(old.json.exit_code, 137);
-	const now = await tool(s, 'get_pod_logs', {cluster: 'watched', namespace: pod.namespace, pod: pod.name, tail: 2}, {role: 'viewer'});
+	await waitFor('three lines of the new run', () => run(false).length >= 3);
+	const {structuredContent: now} = await tool(s, 'get_pod_logs', {cluster: 'watched', namespace: pod.namespace, pod: pod.name, tail: 2}, {role: 'viewer'});
+	const [before, last] = now.text.trimEnd().split('\n');
 
-	assert.equal(now.structuredContent.restarts, 1);
-	assert(now.structuredContent.lines >= 1);
+	assert.deepEqual([now.restarts, now.lines, now.state, now.previous], [1, 2, 'running', false]);
+	/* The same two lines, next to each other, reach whoever follows. */
+	await waitFor('what was read', () => run(false).includes(last));
+	assert.equal(run(false)[run(false).indexOf(last) - 1], before);
 	v.stop();
 	await v.end();
 });
