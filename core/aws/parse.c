@@ -94,10 +94,16 @@ static bool describes_body(const char *header)
 	return str_starts(header, "content-") || streq(header, "last-modified");
 }
 
+/* Bytes of an object; any other body that is one member is XML. */
+static bool gives_bytes(const struct aws_op *op)
+{
+	return streq(op->answer, "Body");
+}
+
 static void put_headers(json_t *out, const struct aws_op *op,
 			const struct http_answer *ans, struct arena *a)
 {
-	bool object = op->answer || str_starts(op->http, "HEAD /{Key");
+	bool object = gives_bytes(op) || str_starts(op->http, "HEAD /{Key");
 
 	for (const struct s3_answer_header *h = s3_answer_headers; h->header; h++) {
 		const char *value = http_header_of(ans, h->header);
@@ -130,10 +136,10 @@ static json_t *parse_s3_answer(const struct aws_op *op, const struct http_answer
 	json_t *out;
 
 	/* Headers describe an object, or say what little there is to say. */
-	if (!op->answer && str_trim(body).n > 0)
+	if (!gives_bytes(op) && str_trim(body).n > 0)
 		return parse_xml_answer(op, body, a);
 	out = json_new_object(a);
-	if (op->answer)
+	if (gives_bytes(op))
 		put_body(out, op->answer, ans, a);
 	put_headers(out, op, ans, a);
 	return out;

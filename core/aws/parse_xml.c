@@ -249,7 +249,12 @@ json_t *parse_xml_answer(const struct aws_op *op, struct str body, struct arena 
 			return NULL;
 		json_object_del(out, "RequestId");
 	}
-	return r.too_deep ? NULL : out;
+	if (r.too_deep)
+		return NULL;
+	/* A body that is one member: its name is that of the element. */
+	if (service->protocol == REST_XML && op->answer && is_element(root, op->answer))
+		return json_packf(a, "{s:O}", op->answer, out);
+	return out;
 }
 
 /* ---------------------------------------------------------------- faults */

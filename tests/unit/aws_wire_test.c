@@ -244,6 +244,14 @@ struct answer_case {
 };
 
 static const struct answer_case answers[] = {
+	/* A body that is one member of the answer. */
+	{AWS_S3_GetPublicAccessBlock,
+	 200,
+	 "<PublicAccessBlockConfiguration><BlockPublicAcls>true</BlockPublicAcls>"
+	 "<IgnorePublicAcls>false</IgnorePublicAcls></PublicAccessBlockConfiguration>",
+	 {0},
+	 "{\"PublicAccessBlockConfiguration\":{\"BlockPublicAcls\":true,"
+	 "\"IgnorePublicAcls\":false}}"},
 	/* Unknown members survive: structures, lists and texts. */
 	{AWS_EC2_DescribeVpcs,
 	 200,

@@ -78,7 +78,7 @@ void tls_bucket_tag_plan(struct step_ctx *c, struct exchange *x)
 
 static bool is_closed(const struct step_ctx *c)
 {
-	const json_t *block = saw(c, "closed"); /* the body is the configuration */
+	const json_t *block = json_at(saw(c, "closed"), "PublicAccessBlockConfiguration");
 
 	return json_bool_or(block, "BlockPublicAcls", false) &&
 	       json_bool_or(block, "IgnorePublicAcls", false) &&

@@ -27,6 +27,9 @@ async function identity({ok, refused})
 		assert.deepEqual(JSON.parse(a.Role.AssumeRolePolicyDocument),
 			JSON.parse(trust('ec2.amazonaws.com')));
 	});
+	await ok('iam.UpdateAssumeRolePolicy', {RoleName, PolicyDocument: trust('eks.amazonaws.com')});
+	await ok('iam.GetRole', {RoleName}, a => assert.deepEqual(JSON.parse(a.Role.AssumeRolePolicyDocument),
+		JSON.parse(trust('eks.amazonaws.com'))));
 	for (let i = 0; i < 5; i++)
 		await ok('iam.PutRolePolicy', {RoleName, PolicyName: `p${i}`, PolicyDocument: POLICY});
 	await ok('iam.GetRolePolicy', {RoleName, PolicyName: 'p0'},
@@ -175,6 +178,8 @@ async function store({ok, refused, pages})
 	await ok('s3.PutPublicAccessBlock', {Bucket, PublicAccessBlockConfiguration: {
 		BlockPublicAcls: true, IgnorePublicAcls: true, BlockPublicPolicy: true,
 		RestrictPublicBuckets: true}});
+	await ok('s3.GetPublicAccessBlock', {Bucket},
+		a => assert.deepEqual(Object.values(a.PublicAccessBlockConfiguration), [true, true, true, true]));
 	await ok('s3.PutBucketEncryption', {Bucket, ServerSideEncryptionConfiguration: {Rules: [
 		{ApplyServerSideEncryptionByDefault: {SSEAlgorithm: 'AES256'}}]}});
 	await ok('s3.PutObject', {Bucket, Key, Body: '#!/bin/bash\necho "<hello>"\n'});
