@@ -35,7 +35,7 @@ export async function waitFor(what, fn, ms = 20000, every = 25)
 	throw new Error(`${what}: not within ${ms} ms${last ? ` (${last.message})` : ''}`);
 }
 
-export async function freePort(port = 0)
+async function tryPort(port)
 {
 	const server = net.createServer();
 
@@ -43,9 +43,23 @@ export async function freePort(port = 0)
 		server.once('error', reject);
 		server.listen(port, '127.0.0.1', resolve);
 	});
-	const got = server.address().port;
 	await new Promise(r => server.close(r));
-	return got;
+	return port;
+}
+
+export async function freePort(port = 0)
+{
+	if (port)
+		return tryPort(port);
+	/* Below those that the kernel gives to outgoing connections: one of these would
+	 * take a port between this look and its use. */
+	for (let i = 0; i < 50; i++) {
+		const got = await tryPort(12000 + Math.floor(Math.random() * 20000)).catch(() => 0);
+
+		if (got)
+			return got;
+	}
+	throw new Error('no free port');
 }
 
 export function run(command, args, options = {})
