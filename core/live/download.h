@@ -8,8 +8,8 @@
  * cluster that is lost in the middle breaks the answer off, so that nobody takes
  * a piece for the whole.
  *
- *   {"user", "request", "target", "namespace", "pod", "container", "previous", "timestamps",
- *    "since"}
+ *   {"user", "request", "target", "namespace", "pod", "container", "previous",
+ * "timestamps", "since"}
  *
  * https://www.gnu.org/software/libmicrohttpd/manual/
  */
