@@ -4,13 +4,14 @@ import assert from 'node:assert/strict';
 import {spawnSync} from 'node:child_process';
 import fs from 'node:fs';
 import {fileURLToPath} from 'node:url';
-import {tools, waitFor} from '../../stack/stack.mjs';
+import {sleep, tools, waitFor} from '../../stack/stack.mjs';
 import {call, end, tool} from '../../e2e/faces.mjs';
-import {create, ended, remove, stage, succeeded, world} from '../../e2e/pipeline.mjs';
+import {create, ended, remove, stage, succeeded, TYPE, world} from '../../e2e/pipeline.mjs';
 import {Viewer} from '../../e2e/viewer.mjs';
 import {stick} from './helm.mjs';
 import {mirror} from './mirror.mjs';
-import {planeOf} from './world.mjs';
+import {definitions} from './objects.mjs';
+import {awsOf, planeOf} from './world.mjs';
 
 const NAME = 'real';
 const JOB_MS = 240000;
@@ -52,6 +53,34 @@ function kubectl(w, ...args)
 }
 
 const get = (w, path) => call(w.s, 'GET', `/api/v1${path}`, {role: 'viewer'});
+
+/* Says of every object of a kind that it is ready. */
+function autoscaler(plane, path)
+{
+	let on = true;
+	const running = (async () => {
+		while (on) {
+			const {items = []} = (await plane.request('GET', `/${path}`)).json;
+
+			for (const o of items.filter(i => !i.status?.conditions?.length)) {
+				const conditions = ['Ready', 'NodeClassReady', 'ValidationSucceeded', 'InstanceGroupReady', 'SubnetsReady']
+					.map(type => ({type, status: 'True', reason: type, message: '', lastTransitionTime: new Date().toISOString()}));
+				const instanceGroups = o.spec.instanceGroups?.map(name => ({name, instanceTypes: [TYPE],
+					subnets: [{id: 'subnet-1', zone: 'us-west-2a', zoneId: 'usw2-az1'}]}));
+				const r = await plane.request('PATCH', `/${path}/${o.metadata.name}/status`, {status: {conditions, instanceGroups}},
+					{type: 'application/merge-patch+json'});
+
+				assert.equal(r.status, 200, r.text);
+			}
+			await sleep(100);
+		}
+	})();
+
+	return () => {
+		on = false;
+		return running;
+	};
+}
 
 async function reconcile(w)
 {
@@ -111,6 +140,47 @@ const cases = {
 		await reconcile(w);
 		assert.deepEqual(kubectl(w, 'get', 'pv,pvc,deploy,ds', '-A').map(o =>
 			`${o.kind} ${o.metadata.name} ${o.metadata.generation}`), before);
+	},
+	/* The autoscaler itself is not here: its words of readiness are said for it. The
+	 * definitions are the published ones, with their rules, where they are at hand. */
+	async 'autoscaling: node classes and pools'(w) {
+		for (const {body, name} of definitions(/^(reconstructed_)?karpenter\./))
+			assert.equal((await w.plane.request('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', body)).status,
+				201, name);
+		const group = (await w.s.cloud.state())['sagemaker.cluster'][NAME].InstanceGroups[0];
+
+		await awsOf(w.s.cloud_url, w.dir)(['sagemaker', 'update-cluster', '--cluster-name', NAME, '--instance-groups', JSON.stringify([
+			{InstanceGroupName: 'pool-a', InstanceType: TYPE, InstanceCount: 0, ExecutionRole: group.ExecutionRole,
+				LifeCycleConfig: group.LifeCycleConfig}])]);
+		const done = async (method, path, body) => {
+			const r = await call(w.s, method, `/api/v1/clusters/${NAME}/${path}`, {role: 'operator', body});
+
+			assert.equal(r.status, 202, r.text);
+			return succeeded(w.s, r.json.id, JOB_MS);
+		};
+		const say = plural => autoscaler(w.plane, plural);
+		const stops = [];
+
+		try {
+			await done('PATCH', 'features', {autoscaling: {enabled: true}});
+			stops.push(say('apis/karpenter.sagemaker.amazonaws.com/v1/hyperpodnodeclasses'), say('apis/karpenter.sh/v1/nodepools'));
+			await done('POST', 'node-classes', {name: 'gpu', instance_groups: ['pool-a']});
+			await done('POST', 'node-pools', {name: 'train', node_class_ref: {name: 'gpu'}, instance_types: [TYPE],
+				zones: ['us-west-2a'], labels: {team: 'train'}, taints: [{key: 'team', value: 'train', effect: 'NoSchedule'}],
+				limits: {'nvidia.com/gpu': '16'}, weight: 5, consolidation: 'WhenEmptyOrUnderutilized', consolidate_after: '10m',
+				expire_after: '720h', termination_grace_period: '1h'});
+			const [pool] = kubectl(w, 'get', 'nodepools.karpenter.sh');
+
+			assert.equal(pool.spec.template.spec.nodeClassRef.name, 'gpu');
+			assert.equal(pool.metadata.managedFields.find(f => f.manager === 'instantstart').operation, 'Apply');
+			assert.equal((await get(w, `/clusters/${NAME}/node-pools`)).json.items[0].state, 'ready');
+			await done('DELETE', 'node-pools/train');
+			await done('DELETE', 'node-classes/gpu');
+			assert.deepEqual(kubectl(w, 'get', 'nodepools.karpenter.sh'), []);
+		} finally {
+			await Promise.all(stops.map(stop => stop()));
+		}
+		await done('PATCH', 'features', {autoscaling: {enabled: false}});
 	},
 	async 'releases that a dead helm has left'(w) {
 		const releases = () => Object.fromEntries(kubectl(w, 'get', 'secrets', '-A', '-l', 'owner=helm').map(o => o.metadata.labels)

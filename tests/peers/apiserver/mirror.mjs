@@ -59,6 +59,9 @@ export function mirror(cloud, plane, name)
 			return id;
 		let r = await plane.request('POST', where, body);
 
+		/* A definition that is there may be a published one: stricter. */
+		if (r.status === 409 && o.kind === 'CustomResourceDefinition')
+			r.status = 200;
 		if (r.status === 409) {
 			delete body.status;
 			r = await plane.request('PATCH', `${id}?fieldManager=eks&force=true`, body, {type: 'application/apply-patch+yaml'});

@@ -10,6 +10,28 @@ const map = (ns, name, data, more = {}) => ({apiVersion: 'v1', kind: 'ConfigMap'
 	metadata: {name, namespace: ns, ...more}, data});
 const maps = ns => ({api: 'v1', plural: 'configmaps', ns});
 const MANY = 23;
+/* Published definitions are beside the repository, where somebody has put them. */
+const PUBLISHED = new URL('../../../../shared/facts/crds/', import.meta.url);
+const CHARTS = new URL('../../cloud/charts/kuberay-operator/crds/', import.meta.url);
+
+/** Definitions of kinds in files that are named so: [{name, body}]. */
+export function definitions(wanted, folder = PUBLISHED)
+{
+	const dir = fileURLToPath(folder);
+
+	if (!fs.existsSync(dir))
+		return [];
+	return fs.readdirSync(dir).filter(f => f.endsWith('.yaml') && wanted.test(f)).map(file => {
+		/* Notes of whoever wrote a definition down are no part of it. */
+		const body = JSON.parse(JSON.stringify(parse(fs.readFileSync(`${dir}/${file}`, 'utf8')),
+			(k, v) => (k.startsWith('x-') && !k.startsWith('x-kubernetes-') ? undefined : v)));
+
+		/* What is a chart's template, and names a webhook by it. */
+		delete body.status;
+		delete body.spec.conversion;
+		return {name: body.metadata.name, body};
+	});
+}
 
 const ownersOf = o => Object.fromEntries(o.metadata.managedFields.map(f => [f.manager, Object.keys(
 	f.fieldsV1['f:data'] ?? {}).filter(k => k !== '.').map(k => k.slice(2)).sort().join()]));
@@ -165,22 +187,10 @@ export const cases = {
 			name: w.ns})).status === 404);
 	},
 	async 'definitions of kinds, and objects of them'(w) {
-		const folder = [new URL('../../../../shared/facts/crds/', import.meta.url),
-			new URL('../../cloud/charts/kuberay-operator/crds/', import.meta.url)].map(u => fileURLToPath(u))
-			.find(d => fs.existsSync(d));
 		const q = {api: 'apiextensions.k8s.io/v1', plural: 'customresourcedefinitions'};
-		const files = fs.readdirSync(folder).filter(f => f.endsWith('.yaml'));
+		const own = definitions(/./);
 
-		assert(files.length > 0);
-		for (const file of files) {
-			/* Notes of whoever wrote a definition down are no part of it. */
-			const body = JSON.parse(JSON.stringify(parse(fs.readFileSync(`${folder}/${file}`, 'utf8')),
-				(k, v) => (k.startsWith('x-') && !k.startsWith('x-kubernetes-') ? undefined : v)));
-			const {name} = body.metadata;
-
-			/* What is a chart's template, and names a webhook by it. */
-			delete body.status;
-			delete body.spec.conversion;
+		for (const {body, name} of own.length ? own : definitions(/./, CHARTS)) {
 			ok(await w.ask({do: 'apply', ...q, name, force: true, body}));
 			await waitFor(`${name} is established`, async () => ok(await w.ask({do: 'get', ...q, name})).status
 				?.conditions?.some(c => c.type === 'Established' && c.status === 'True'));
