@@ -37,6 +37,7 @@ test('every bad request gets its exact status and problem', async () => {
 		['GET', '/api/v1/operations?limit=1&limit=2', admin, 400, 'invalid-input', {field: '/limit'}],
 		/* A list may be repeated, as OpenAPI has it: then it is the cluster that is not there. */
 		['DELETE', '/api/v1/clusters/none?confirm=none&delete_buckets=a-a&delete_buckets=b-b,c-c', admin, 404, 'not-found'],
+		['GET', '/api/v1/training-plan-offerings?instance_type=ml.p5.48xlarge&count=1&duration_hours=24&ends_before=0000-00-00T00:00:00Z', admin, 400, 'invalid-input', {field: '/ends_before'}],
 		['GET', `/api/v1/clusters/demo/events/0`, admin, 400, 'invalid-input', {field: '/event'}],
 		['GET', '/api/v1/operations?state=odd', admin, 400, 'invalid-input', {field: '/state', seen: '"odd"'}],
 		['GET', '/api/v1/operations?cursor=%ff', admin, 400, 'malformed-request'],

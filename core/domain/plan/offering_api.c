@@ -3,6 +3,7 @@
  * is bought here.
  * https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_SearchTrainingPlanOfferings.html
  */
+#include "core/base/clock.h"
 #include "core/domain/capability.h"
 #include "core/domain/cluster/cluster_in.h"
 #include "core/json/tree.h"
@@ -102,6 +103,19 @@ static json_t *offering(const json_t *o)
 	return row;
 }
 
+/* A pattern takes days that no calendar has. */
+static bool put_time(json_t *ask, const char *member, const char *field, const char *text,
+		     struct err *e)
+{
+	int64_t ms;
+
+	json_put_str(ask, member, text);
+	if (!text || time_parse_rfc3339(text, &ms))
+		return true;
+	err_set(e, ERR_INVALID_INPUT, "%s is no point in time", field);
+	return err_field(e, field, text, "a time like 2026-11-29T10:00:00Z");
+}
+
 static bool run_search(struct call *c, const void *in, struct reply *ret, struct err *e)
 {
 	const struct search *q = in;
@@ -112,8 +126,9 @@ static bool run_search(struct call *c, const void *in, struct reply *ret, struct
 				 "TargetResources", "hyperpod-cluster");
 	size_t i;
 
-	json_put_str(ask, "StartTimeAfter", q->starts_after);
-	json_put_str(ask, "EndTimeBefore", q->ends_before);
+	if (!put_time(ask, "StartTimeAfter", "/starts_after", q->starts_after, e) ||
+	    !put_time(ask, "EndTimeBefore", "/ends_before", q->ends_before, e))
+		return false;
 	if (!aws_read(c->cloud->aws, AWS_SAGEMAKER_SearchTrainingPlanOfferings, ask,
 		      call_read_deadline(c), c->arena, &out, e)) {
 		if (e->code == ERR_QUOTA)
