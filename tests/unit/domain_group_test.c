@@ -120,6 +120,37 @@ Test(domain_group, a_cluster_that_takes_no_update_is_waited_for)
 	SCENES_HOLD(rows);
 }
 
+Test(domain_group, labels_are_waited_for_and_a_group_without_taints_is_not)
+{
+	static const struct scene rows[] = {
+#define WAITS(words, kubernetes, what)                                                     \
+	{                                                                                  \
+		.id = (words), .kind = "update_instance_group", .step = "wait_update",     \
+		.input = "{'group_name':'gpu','labels':{'a':'1'}}",                        \
+		.answers =                                                                 \
+			"{'sagemaker:DescribeCluster':{'ClusterStatus':'InService',"       \
+			"'InstanceGroups':[{'InstanceGroupName':'gpu','KubernetesConfig':" \
+			"{" kubernetes "}}]}}",                                            \
+		.says = {                                                                  \
+			what                                                               \
+		}                                                                          \
+	}
+		WAITS("on their way",
+		      "'DesiredLabels':{'a':'1'},'CurrentLabels':{'a':'0'}",
+		      "wait: labels and taints of gpu"),
+		WAITS("none there yet", "'DesiredLabels':{'a':'1'}",
+		      "wait: labels and taints of gpu"),
+		WAITS("there, and no taints are said at all",
+		      "'DesiredLabels':{'a':'1'},'CurrentLabels':{'a':'1'}", "done"),
+		WAITS("an empty list is none",
+		      "'DesiredTaints':[],'CurrentLabels':{},'CurrentTaints':[]", "done"),
+		WAITS("not yet gone", "'DesiredTaints':[],'CurrentTaints':[{'Key':'k'}]",
+		      "wait: labels and taints of gpu"),
+	};
+
+	SCENES_HOLD(rows);
+}
+
 Test(domain_group, a_race_lost_to_another_writer_is_told_and_not_forgotten)
 {
 	static const struct scene rows[] = {

@@ -132,6 +132,17 @@ static const struct update_cluster update = {.want = update_want};
 /* --- done when the service says so ---------------------------------------------------
  */
 
+/* No labels are said by no member as well as by an empty one. */
+static bool has_come(const json_t *kube, const char *current, const char *desired)
+{
+	const json_t *now = json_at(kube, current), *wanted = json_at(kube, desired);
+
+	/* Of the other type a size is 0. */
+	if (json_object_size(wanted) + json_array_size(wanted) == 0)
+		return json_object_size(now) + json_array_size(now) == 0;
+	return json_equal(now, wanted);
+}
+
 static void finish_plan(struct step_ctx *c, struct exchange *x)
 {
 	const json_t *kube = json_at(group_live(c), "KubernetesConfig");
@@ -141,8 +152,8 @@ static void finish_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	if (!group_must_be(c))
 		return;
-	if (!json_equal(json_at(kube, "CurrentLabels"), json_at(kube, "DesiredLabels")) ||
-	    !json_equal(json_at(kube, "CurrentTaints"), json_at(kube, "DesiredTaints"))) {
+	if (!has_come(kube, "CurrentLabels", "DesiredLabels") ||
+	    !has_come(kube, "CurrentTaints", "DesiredTaints")) {
 		step_wait(c, 15, "labels and taints of %s to reach its nodes",
 			  group_name(c));
 		return;
