@@ -30,6 +30,73 @@ Test(cloud_kube, tokens_and_access_entries)
 	tear_down(&k);
 }
 
+/* As the API server of a cluster asks EKS by its webhooks. */
+static const json_t *review(struct klab *k, const char *cluster, const char *kind,
+			    json_t *spec)
+{
+	struct http_request req = {.method = "POST", .timeout_ms = 1000};
+	struct http_answer ans;
+	struct err e;
+
+	req.url = arena_printf(&k->lab.arena, "http://cloud/_cloud/review/%s?timeout=30s",
+			       cluster);
+	req.body = json_text(&k->lab.arena, json_packf(&k->lab.arena, "{s:s,s:o}", "kind",
+						       kind, "spec", spec));
+	req.body_len = strlen(req.body);
+	cr_assert(k->aws.net->send(k->aws.net, &k->lab.arena, &req, &ans, &e), "%s",
+		  e.detail);
+	cr_assert_eq(ans.status, 200, "%s", ans.body);
+	return json_at(json_parse(&k->lab.arena, str_of(ans.body), &e), "status");
+}
+
+static bool allowed(struct klab *k, const char *arn, const char *verb, const char *plural)
+{
+	return json_bool_or(
+		review(k, "demo", "SubjectAccessReview",
+		       json_pack("{s:{s:s,s:s},s:{s:[s]}}", "resourceAttributes", "verb",
+				 verb, "resource", plural, "extra", "arn", arn)),
+		"allowed", false);
+}
+
+Test(cloud_kube, a_real_api_server_may_ask)
+{
+	static const char arn[] = "arn:aws:iam::111122223333:user/operator";
+	const json_t *s;
+	struct secret token;
+	struct klab k;
+	struct err e;
+
+	set_up(&k);
+	cr_assert(kube_token(&k.kube, &k.target, &k.lab.arena, &token, &e));
+#define ASK(cluster)                                                                     \
+	review(&k, cluster, "TokenReview",                                               \
+	       json_pack("{s:s}", "token", secret_reveal(token)))
+	cr_expect_str_eq(json_str_or(ASK("demo"), "user.username", ""), arn);
+	cr_expect(allowed(&k, arn, "delete", "secrets"), "the creator");
+	cr_expect_not(json_bool_or(ASK("other"), "authenticated", true));
+	json_put_str(cloud_get(k.lab.cloud, "eks.cluster", "demo"), "_creator",
+		     "someone");
+	cr_expect_not(json_bool_or(ASK("demo"), "authenticated", true), "no entry");
+	cr_expect_not(allowed(&k, arn, "get", "pods"));
+	cloud_put(k.lab.cloud, "eks.access_entry",
+		  arena_printf(&k.lab.arena, "demo|%s", arn),
+		  json_pack("{s:s,s:[s],s:{s:{s:{s:s}}}}", "username",
+			    "of-{{SessionName}}", "kubernetesGroups", "readers",
+			    "_policies",
+			    "arn:aws:eks::aws:cluster-access-policy/AmazonEKSViewPolicy",
+			    "accessScope", "type", "cluster"));
+	s = ASK("demo");
+	cr_expect_str_eq(json_str_or(s, "user.username", ""), "of-operator");
+	cr_expect_str_eq(json_text(&k.lab.arena, json_at(s, "user.groups")),
+			 "[\"system:authenticated\",\"readers\"]");
+	cr_expect_str_eq(json_str_or(s, "user.extra.arn.0", ""), arn);
+	cr_expect(allowed(&k, arn, "get", "pods"));
+	cr_expect_not(allowed(&k, arn, "get", "secrets"), "View sees no Secrets");
+	cr_expect_not(allowed(&k, arn, "delete", "pods"));
+#undef ASK
+	tear_down(&k);
+}
+
 /* --- apply ------------------------------------------------------------------------ */
 
 Test(cloud_kube, apply_owns_fields)
