@@ -32,25 +32,6 @@ static inline void until_nodes(struct features_world *w)
 	lab_wait(l, 120000);
 }
 
-/* Of the HyperPod chart; what autoscaling wants to see. */
-static inline void put_agent(struct features_world *w)
-{
-	static const char text[] =
-		"{\"apiVersion\":\"apps/v1\",\"kind\":\"DaemonSet\",\"metadata\":{\"name\":"
-		"\"health-monitoring-agent\",\"namespace\":\"aws-hyperpod\"},\"spec\":{"
-		"\"selector\":{\"matchLabels\":{\"app\":\"hma\"}},\"template\":{\"metadata\":{"
-		"\"labels\":{\"app\":\"hma\"}},\"spec\":{\"containers\":[{\"name\":\"hma\","
-		"\"image\":\"example.com/hyperpod-health-monitoring-agent:1.0.1035.0_1.0.310.0\""
-		"}]}}}}";
-	struct err e;
-	json_t *ns = json_pack("{s:s,s:s,s:{s:s}}", "apiVersion", "v1", "kind",
-			       "Namespace", "metadata", "name", "aws-hyperpod");
-
-	cloud_kube_put(w->s.l.cloud, "demo", ns);
-	cloud_kube_put(w->s.l.cloud, "demo",
-		       json_incref(json_parse(&w->s.l.arena, STR(text), &e)));
-}
-
 static inline void world_build(struct features_world *w)
 {
 	build(&w->s, "sagemaker-demo-scripts");
@@ -65,7 +46,7 @@ static inline void world_build(struct features_world *w)
 						true)),
 			       NULL, NULL, &w->s.l.code, &w->s.l.message),
 		  "%s: %s", w->s.l.code, w->s.l.message);
-	put_agent(w);
+	put_agent(&w->s.l);
 	until_nodes(w);
 	operate_init(&w->o, &w->s.l);
 }

@@ -282,6 +282,97 @@ Test(cloud_groups, every_member_of_a_hand_made_group_survives_add_scale_update_a
 	world_end(&w);
 }
 
+/* --- features ------------------------------------------------------------------------
+ */
+
+static bool is_tiered(const json_t *in)
+{
+	return json_object_get(in, "TieredStorageConfig") != NULL;
+}
+
+/* What UpdateCluster carried when it last set that, tiered storage or else the
+ * autoscaler. */
+static const json_t *last_update(struct world *w, bool tiered)
+{
+	const json_t *all = cloud_ledger(w->s.l.cloud);
+	const json_t *in;
+
+	for (size_t i = json_array_size(all); i-- > 0;) {
+		in = json_at(json_array_get(all, i), "input");
+		if (streq(json_str_at(json_array_get(all, i), "op"), "UpdateCluster") &&
+		    is_tiered(in) == tiered)
+			return in;
+	}
+	cr_assert(false, "no such UpdateCluster in the ledger");
+	return NULL;
+}
+
+/* IG-04: with every group, each as it was, and nothing that is null. */
+static void carried_whole(struct world *w, const json_t *full, const json_t *mixed,
+			  const char *when)
+{
+	const json_t *sent = json_at(last_update(w, true), "InstanceGroups");
+	const json_t *const live[] = {full, mixed};
+
+	cr_expect_eq(json_array_size(sent), 2, "%s: %s", when,
+		     json_text(&w->s.l.arena, sent));
+	cr_expect(!strstr(json_text(&w->s.l.arena, sent), "null"), "%s", when);
+	for (size_t i = 0; i < 2; i++) {
+		const char *name = json_str_or(live[i], "InstanceGroupName", "");
+		const json_t *g = json_find(sent, "InstanceGroupName", name);
+		struct against k = {.allowed = "-", .when = when, .group = name};
+
+		cr_expect(g, "%s does not go along", name);
+		group_spec_compare(live[i], g, must_be_same, &k);
+	}
+}
+
+/* On, off, and once more off: no call. */
+static void toggle(struct world *w, const char *feature, json_t **full, json_t **mixed)
+{
+	for (int round = 0; round < 3; round++) {
+		const char *input = arena_printf(&w->s.l.arena, "{'%s':{'enabled':%s}}",
+						 feature, round == 0 ? "true" : "false");
+
+		run(w, "update_features", input);
+		cr_expect_eq(w->o.mutations > 0, round < 2, "%s: %s", input, w->o.log);
+		survives(w, full, "full", "-", input);
+		survives(w, mixed, "mixed", "-", input);
+		if (streq(feature, "tiered_checkpointing"))
+			carried_whole(w, *full, *mixed, input);
+		else
+			cr_expect_null(
+				json_object_get(last_update(w, false), "InstanceGroups"));
+	}
+}
+
+Test(cloud_groups, every_member_of_a_hand_made_group_survives_features_on_and_off,
+     .timeout = 120)
+{
+	static struct world w;
+	json_t *full, *mixed;
+
+	world_make(&w);
+	put_agent(&w.s.l);
+	update_by_hand(&w, mixed_group(&w));
+	full = spec(&w, "full");
+	mixed = spec(&w, "mixed");
+	cr_expect_eq(group_spec_compare(full_group(&w), full, NULL, NULL), 0);
+	toggle(&w, "tiered_checkpointing", &full, &mixed);
+	run(&w, "update_features",
+	    "{'tiered_checkpointing':{'enabled':true,'memory_percent':30}}");
+	carried_whole(&w, full, mixed, "a share of memory");
+	toggle(&w, "autoscaling", &full, &mixed);
+	cr_expect_eq(json_int_or(lab_call(&w.s.l, "sagemaker", "DescribeCluster", "{s:s}",
+					  "ClusterName", "pod"),
+				 "TieredStorageConfig.InstanceMemoryAllocationPercentage",
+				 0),
+		     30, "the autoscaler's switch took the share of memory along");
+	run(&w, "scale_instance_group", "{'group_name':'full','count':1}");
+	survives(&w, &full, "full", "InstanceCount", "scaling down");
+	world_end(&w);
+}
+
 Test(cloud_groups, a_software_update_is_followed_to_its_end_good_or_bad, .timeout = 120)
 {
 	static struct world w;

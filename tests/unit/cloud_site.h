@@ -69,4 +69,23 @@ static inline json_t *request(const struct site *s, json_t *one_group, bool cont
 	return in;
 }
 
+/* Of the HyperPod chart; what autoscaling wants to see. */
+static inline void put_agent(struct lab *l)
+{
+	static const char text[] =
+		"{\"apiVersion\":\"apps/v1\",\"kind\":\"DaemonSet\",\"metadata\":{\"name\":"
+		"\"health-monitoring-agent\",\"namespace\":\"aws-hyperpod\"},\"spec\":{"
+		"\"selector\":{\"matchLabels\":{\"app\":\"hma\"}},\"template\":{\"metadata\":{"
+		"\"labels\":{\"app\":\"hma\"}},\"spec\":{\"containers\":[{\"name\":\"hma\","
+		"\"image\":\"example.com/hyperpod-health-monitoring-agent:1.0.1035.0_1.0.310.0\""
+		"}]}}}}";
+	struct err e;
+	json_t *ns = json_pack("{s:s,s:s,s:{s:s}}", "apiVersion", "v1", "kind",
+			       "Namespace", "metadata", "name", "aws-hyperpod");
+
+	cloud_kube_put(l->cloud, "demo", ns);
+	cloud_kube_put(l->cloud, "demo",
+		       json_incref(json_parse(&l->arena, STR(text), &e)));
+}
+
 #endif
