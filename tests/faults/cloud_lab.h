@@ -15,9 +15,17 @@ struct lab {
 	struct cloud *cloud;
 	char models[MODELS_MAX];
 	int mutations; /* asked for so far by the operation */
-	/* [{op, step, key, helm, effects}] of those that arrived. */
+	/* [{op, step, key, helm, effects, at}] of those that arrived; at: the place in
+	 * the cloud's ledger. */
 	json_t *arrived;
+	/* Around every request of a runner's mutation; may be NULL. */
+	void (*watch)(struct harness *h, bool after);
 };
+
+/* cloud_scenarios.c. */
+extern const struct scenario cloud_scenarios[]; /* ended by a NULL name */
+/* What the cloud holds when create_cluster has been carried out. */
+extern const struct scenario cloud_pipeline;
 
 static inline struct lab *lab(struct harness *h)
 {
