@@ -30,6 +30,15 @@ export function Causes({causes}: {causes: Cause[] | undefined})
 interface Words { code?: string; detail?: string; title?: string; fix?: string; retry?: string; cause?: Cause[]; instance?: string;
 	errors?: {field: string; detail: string; seen?: string; expected?: string}[] }
 
+/** The words around what the server says stay those of the page. */
+function Fix({fix}: {fix: string})
+{
+	const {t} = useWords();
+	const [before, after] = t('problem.fix', {fix: '\n'}).split('\n');
+
+	return <Box variant='strong'>{before}<Said>{fix}</Said>{after}</Box>;
+}
+
 export function ProblemText({problem}: {problem: Words})
 {
 	const {t} = useWords();
@@ -39,7 +48,7 @@ export function ProblemText({problem}: {problem: Words})
 		{problem.errors && problem.errors.length > 1 && <ul>
 			{problem.errors.map(e => <li key={e.field + e.detail}>{e.field.slice(1)}: <Said>{e.detail}</Said></li>)}
 		</ul>}
-		{problem.fix && <Box variant='strong'>{t('problem.fix', {fix: problem.fix})}</Box>}
+		{problem.fix && <Fix fix={problem.fix}/>}
 		{problem.retry && <Box variant='small'>{t(`problem.retry.${problem.retry}` as Key)}</Box>}
 		<Causes causes={problem.cause}/>
 		{problem.instance && <Box variant='small'>{t('problem.request', {id: problem.instance.replace(/^.*:/, '')})}</Box>}
