@@ -53,6 +53,9 @@ void ks_refuse(struct ks_check *c, const char *reason, const char *field, const 
 void ks_check_pod_spec(struct ks_check *c, const json_t *spec, const char *base);
 void ks_check_pod_update(struct ks_check *c);
 void ks_check_kind(struct ks_check *c);
+void ks_check_volume(struct ks_check *c);
+void ks_check_claim(struct ks_check *c);
+void ks_check_class(struct ks_check *c);
 void ks_check_work(struct ks_check *c);
 void ks_check_policy(struct ks_check *c);
 /* check_name.c */

@@ -2,7 +2,8 @@
  * server.h - the parts of a simulated Kubernetes API server.
  *
  *   store.h    objects, their versions and history, kinds
- *   request.h  one request, its answer, reads
+ *   request.h  one request, reads
+ *   answer.h   its answer, who may ask
  *   merge.h    patches, server-side apply
  *   check.h    validation, admission, writes
  *   control.h  controllers
@@ -20,6 +21,7 @@
 #ifndef INSTANTSTART_TESTS_CLOUD_KUBE_SERVER_H
 #define INSTANTSTART_TESTS_CLOUD_KUBE_SERVER_H
 
+#include "tests/cloud/kube/answer.h"
 #include "tests/cloud/kube/check.h"
 #include "tests/cloud/kube/control.h"
 #include "tests/cloud/kube/merge.h"

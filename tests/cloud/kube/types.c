@@ -126,6 +126,7 @@ static void check_object(struct check *c, const char *members, json_t *value,
 			/* Refused or pruned: the caller decides by `unknown`. */
 			json_array_append_new(c->f->unknown, json_string(at));
 			json_object_del(value, name);
+			continue;
 		}
 		/* Maps without members are not written. */
 		if (find_member(members, name, &m) && is_map(m.type) &&
