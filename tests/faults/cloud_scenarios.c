@@ -129,6 +129,14 @@ const struct scenario cloud_scenarios[] = {
 	 FEATURES,
 	 .before = &cloud_pipeline},
 	{.name = "create_cluster", .can_undo = true, .has_stages = true, PIPELINE},
+	/* In another zone: a subnet is made for it. */
+	{.name = "add_instance_group",
+	 .kind = "add_instance_group",
+	 .input = "{\"group_name\": \"more\", \"instance_type\": \"ml.g5.12xlarge\", "
+		  "\"count\": 2, \"zone\": \"us-west-2b\", \"capacity_type\": "
+		  "\"on_demand\", \"labels\": {\"team\": \"red\"}, "
+		  "\"volume_size_gb\": 200}",
+	 .before = &cloud_pipeline},
 	{.name = "scale_up",
 	 .kind = "scale_instance_group",
 	 .input = "{\"group_name\": \"workers\", \"count\": 3}",
