@@ -49,6 +49,8 @@ test('every bad request gets its exact status and problem', async () => {
 		['GET', `/api/v1/operations/${id}?dry_run=plan`, admin, 400, 'invalid-input', {field: '/dry_run'}],
 		['GET', `/api/v1/operations/${id}?id=x`, admin, 400, 'invalid-input', {field: '/id'}],
 		['GET', '/api/v1/operations?q=' + 'x'.repeat(5000), admin, 413, 'too-large'],
+		/* nginx's word for an address is 414; the problem and its status are one. */
+		['GET', '/api/v1/operations?cursor=' + 'x'.repeat(9000), admin, 413, 'too-large'],
 		['GET', '/api/v1/problems/nope', {}, 404, 'not-found'],
 		['POST', '/api/v1/tokens', {...admin, raw: '{"name":', headers: json}, 400, 'malformed-request'],
 		['POST', '/api/v1/tokens', {...admin, raw: '{} {}', headers: json}, 400, 'malformed-request'],

@@ -1,4 +1,6 @@
 /* list_pods: compact rows, so that an agent can look at five hundred pods. */
+#include <string.h>
+
 #include "core/domain/cluster/cluster_in.h"
 #include "core/domain/pod/pod.h"
 #include "core/json/tree.h"
@@ -183,11 +185,13 @@ static bool run_list_pods(struct call *c, const void *in, struct reply *ret,
 		return false;
 	kube_call(c->cloud->kube, &t, &r, c->arena, &res);
 	if (!res.ok && (res.status == 400 || res.status == 410)) {
+		const bool cursor = res.status == 410 ||
+				    (q->cursor && strstr(res.message, "continue"));
+
 		err_set(e, ERR_INVALID_INPUT, "%s", res.message);
-		return err_field(e, res.status == 410 ? "/cursor" : "/label",
-				 res.status == 410 ? q->cursor : q->label,
-				 res.status == 410 ? "none: begin anew"
-						   : "a Kubernetes label selector");
+		return err_field(
+			e, cursor ? "/cursor" : "/label", cursor ? q->cursor : q->label,
+			cursor ? "none: begin anew" : "a Kubernetes label selector");
 	}
 	if (!res.ok)
 		return kube_err(&r, &res, e);
