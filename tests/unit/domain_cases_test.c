@@ -123,15 +123,6 @@ Test(domain_cases, an_explicit_deny_is_never_answered_with_allow_it)
 	"{'ZoneName':'us-west-2b','ZoneId':'usw2-az1'}]}"
 #define OFFERED(zones)                                                                   \
 	"'ec2:DescribeInstanceTypeOfferings':{'InstanceTypeOfferings':[" zones "]}"
-#define PLAN(status, left)                                                               \
-	"{'sagemaker:DescribeTrainingPlan':{'AvailableInstanceCount':" left              \
-	",'Status':'" status "','StartTime':'2026-03-01T00:00:00Z',"                     \
-	"'ReservedCapacitySummaries':[{'AvailabilityZoneId':'usw2-az2',"                 \
-	"'InstanceType':'ml.p5.48xlarge'}]}}"
-#define ON_PLAN                                                                          \
-	"{'zone':'us-west-2b','instance_type':'ml.p5.48xlarge','count':4,"               \
-	"'capacity_type':'training_plan','training_plan_arn':"                           \
-	"'arn:aws:sagemaker:us-west-2:111122223333:training-plan/tp-demo'}"
 #define QUOTA(limit)                                                                     \
 	"'service-quotas:ListServiceQuotas':{'Quotas':[{'QuotaName':"                    \
 	"'ml.p5.48xlarge for cluster usage','QuotaCode':'L-1','Value':" limit "}]}"
@@ -180,61 +171,6 @@ Test(domain_cases, a_zone_that_cannot_is_refused_with_those_that_can)
 			 "{'SubnetId':'subnet-a','VpcId':'vpc-1','AvailabilityZoneId':'usw2-az1'},"
 			 "{'SubnetId':'subnet-b','VpcId':'vpc-1','AvailabilityZoneId':'usw2-az1'}]}}",
 		 .says = {"fail invalid-input never", "two zones", "/subnet_ids"}},
-	};
-
-	SCENES_HOLD(rows);
-}
-
-Test(domain_cases, a_training_plan_that_does_not_fit_is_refused)
-{
-	static const struct scene rows[] = {
-		{.id = "CC-05 other zone",
-		 CREATE = ON_PLAN,
-		 .step = "check_training_plan",
-		 .data = "{'zone_id':'usw2-az1'}",
-		 .answers = PLAN("Active", "4"),
-		 .says = {"fail not-offered never", "in usw2-az2", "for is usw2-az1"}},
-		{.id = "CC-05 fits",
-		 CREATE = ON_PLAN,
-		 .step = "check_training_plan",
-		 .data = "{'zone_id':'usw2-az2'}",
-		 .answers = PLAN("Active", "4"),
-		 .says = {"advance", "!warning"}},
-		{.id = "CC-05 by name, where no id is given",
-		 CREATE = ON_PLAN,
-		 .step = "check_training_plan",
-		 .data = "{'zone_id':'usw2-az1','zone_name':'us-west-2b'}",
-		 .answers =
-			 "{'sagemaker:DescribeTrainingPlan':{'AvailableInstanceCount':4,"
-			 "'Status':'Active','ReservedCapacitySummaries':[{"
-			 "'AvailabilityZone':'us-west-2c','InstanceType':'ml.p5.48xlarge'}]}}",
-		 .says = {"fail not-offered never", "in us-west-2c", "/zone"}},
-		{.id = "CC-05 available 2",
-		 CREATE = ON_PLAN,
-		 .step = "check_training_plan",
-		 .data = "{'zone_id':'usw2-az2'}",
-		 .answers = PLAN("Active", "2"),
-		 .says = {"fail not-offered never", "2 instances left", "at most 2"}},
-		{.id = "CC-05 expired",
-		 CREATE = ON_PLAN,
-		 .step = "check_training_plan",
-		 .data = "{'zone_id':'usw2-az2'}",
-		 .answers = PLAN("Expired", "4"),
-		 .says = {"fail not-offered never", "the training plan is Expired"}},
-		{.id = "CC-05 scheduled",
-		 CREATE = ON_PLAN,
-		 .step = "check_training_plan",
-		 .data = "{'zone_id':'usw2-az2'}",
-		 .answers = PLAN("Scheduled", "4"),
-		 .says = {"advance", "warning: the training plan begins at 2026-03-01"}},
-		{.id = "CC-05 other type",
-		 CREATE =
-			 "{'zone':'us-west-2b','instance_type':'ml.p5e.48xlarge','count':4,"
-			 "'training_plan_arn':'arn:x/tp-demo'}",
-		 .step = "check_training_plan",
-		 .data = "{'zone_id':'usw2-az2'}",
-		 .answers = PLAN("Active", "4"),
-		 .says = {"fail not-offered never", "/instance_type", "ml.p5.48xlarge"}},
 	};
 
 	SCENES_HOLD(rows);

@@ -2,7 +2,7 @@
  * preflight.h - what can be known to fail before anything is made.
  *
  * PREFLIGHT_STEPS: the zone offers the type, the quota leaves room, a training
- * plan fits in zone, type, count and state. An unreadable quota is a warning;
+ * plan fits in zone, type, count, state and end. An unreadable quota is a warning;
  * a definite "no" fails with the numbers and what would work.
  */
 #ifndef INSTANTSTART_DOMAIN_HYPERPOD_PREFLIGHT_H

@@ -1,0 +1,120 @@
+/* What is said before anything is made: training plans, and all faults at once. */
+#include "tests/unit/domain_scene.h"
+
+#define CREATE .kind = "create_cluster", .input
+#define PLAN(status, left)                                                               \
+	"{'sagemaker:DescribeTrainingPlan':{'AvailableInstanceCount':" left              \
+	",'Status':'" status "','StartTime':'2026-03-01T00:00:00Z',"                     \
+	"'ReservedCapacitySummaries':[{'AvailabilityZoneId':'usw2-az2',"                 \
+	"'InstanceType':'ml.p5.48xlarge'}]}}"
+/* Three zones: one without dates, one that ends within the hour, one extended. */
+#define PLAN_WITH(more)                                                                  \
+	"{'sagemaker:DescribeTrainingPlan':{'AvailableInstanceCount':4,'Status':"        \
+	"'Active','ReservedCapacitySummaries':[{'AvailabilityZoneId':'usw2-az2',"        \
+	"'InstanceType':'ml.p5.48xlarge'},{'AvailabilityZoneId':'usw2-az1',"             \
+	"'InstanceType':'ml.p5.48xlarge','EndTime':'2026-01-02T04:04:05Z'},"             \
+	"{'AvailabilityZoneId':'usw2-az3','InstanceType':'ml.p5.48xlarge','Status':"     \
+	"'Expired','EndTime':'2026-01-01T00:00:00Z'},{'AvailabilityZoneId':'usw2-az3',"  \
+	"'InstanceType':'ml.p5.48xlarge','Status':'Active','EndTime':"                   \
+	"'2026-03-03T11:30:00Z'}]," more "}}"
+#define ON_PLAN                                                                          \
+	"{'zone':'us-west-2b','instance_type':'ml.p5.48xlarge','count':4,"               \
+	"'capacity_type':'training_plan','training_plan_arn':"                           \
+	"'arn:aws:sagemaker:us-west-2:111122223333:training-plan/tp-demo'}"
+
+Test(domain_preflight, a_training_plan_that_does_not_fit_is_refused)
+{
+	static const struct scene rows[] = {
+		{.id = "CC-05 other zone",
+		 CREATE = ON_PLAN,
+		 .step = "check_training_plan",
+		 .data = "{'zone_id':'usw2-az1'}",
+		 .answers = PLAN("Active", "4"),
+		 .says = {"fail not-offered never", "in usw2-az2", "for is usw2-az1"}},
+		{.id = "CC-05 fits",
+		 CREATE = ON_PLAN,
+		 .step = "check_training_plan",
+		 .data = "{'zone_id':'usw2-az2'}",
+		 .answers = PLAN("Active", "4"),
+		 .says = {"advance", "!warning"}},
+		{.id = "CC-05 by name, where no id is given",
+		 CREATE = ON_PLAN,
+		 .step = "check_training_plan",
+		 .data = "{'zone_id':'usw2-az1','zone_name':'us-west-2b'}",
+		 .answers =
+			 "{'sagemaker:DescribeTrainingPlan':{'AvailableInstanceCount':4,"
+			 "'Status':'Active','ReservedCapacitySummaries':[{"
+			 "'AvailabilityZone':'us-west-2c','InstanceType':'ml.p5.48xlarge'}]}}",
+		 .says = {"fail not-offered never", "in us-west-2c", "/zone"}},
+		{.id = "CC-05 available 2",
+		 CREATE = ON_PLAN,
+		 .step = "check_training_plan",
+		 .data = "{'zone_id':'usw2-az2'}",
+		 .answers = PLAN("Active", "2"),
+		 .says = {"fail not-offered never", "2 instances left", "at most 2"}},
+		{.id = "CC-05 expired",
+		 CREATE = ON_PLAN,
+		 .step = "check_training_plan",
+		 .data = "{'zone_id':'usw2-az2'}",
+		 .answers = PLAN("Expired", "4"),
+		 .says = {"fail not-offered never", "the training plan is Expired"}},
+		{.id = "CC-05 scheduled",
+		 CREATE = ON_PLAN,
+		 .step = "check_training_plan",
+		 .data = "{'zone_id':'usw2-az2'}",
+		 .answers = PLAN("Scheduled", "4"),
+		 .says = {"advance", "warning: the training plan begins at 2026-03-01"}},
+		{.id = "CC-05 other type",
+		 CREATE =
+			 "{'zone':'us-west-2b','instance_type':'ml.p5e.48xlarge','count':4,"
+			 "'training_plan_arn':'arn:x/tp-demo'}",
+		 .step = "check_training_plan",
+		 .data = "{'zone_id':'usw2-az2'}",
+		 .answers = PLAN("Active", "4"),
+		 .says = {"fail not-offered never", "/instance_type", "ml.p5.48xlarge"}},
+	};
+
+	SCENES_HOLD(rows);
+}
+
+Test(domain_preflight, a_training_plan_near_its_end_is_said)
+{
+	static const struct scene rows[] = {
+		{.id = "CC-05 ends tomorrow: said, not refused",
+		 CREATE = ON_PLAN,
+		 .step = "check_training_plan",
+		 .data = "{'zone_id':'usw2-az2'}",
+		 .answers = PLAN_WITH("'EndTime':'2026-01-03T11:30:00Z'"),
+		 .says = {"advance",
+			  "warning: the training plan ends at 2026-01-03T11:30",
+			  "in 32 hours", "an hour before"}},
+		{.id = "CC-05 ends in months",
+		 CREATE = ON_PLAN,
+		 .step = "check_training_plan",
+		 .data = "{'zone_id':'usw2-az2'}",
+		 .answers = PLAN_WITH("'EndTime':'2026-03-03T11:30:00Z'"),
+		 .says = {"advance", "!warning"}},
+		{.id = "CC-05 its part there ends, the plan does not",
+		 CREATE = ON_PLAN,
+		 .step = "check_training_plan",
+		 .data = "{'zone_id':'usw2-az1'}",
+		 .answers = PLAN_WITH("'EndTime':'2026-03-03T11:30:00Z'"),
+		 .says = {"fail not-offered never", "ends at 2026-01-02T04:04:05Z",
+			  "none would stay", "a plan that ends later", "Extend"}},
+		{.id = "CC-05 extended: the part that is over does not count",
+		 CREATE = ON_PLAN,
+		 .step = "check_training_plan",
+		 .data = "{'zone_id':'usw2-az3'}",
+		 .answers = PLAN_WITH("'EndTime':'2026-03-03T11:30:00Z'"),
+		 .says = {"advance", "!warning"}},
+		{.id = "CC-05 for training jobs",
+		 CREATE = ON_PLAN,
+		 .step = "check_training_plan",
+		 .data = "{'zone_id':'usw2-az2'}",
+		 .answers = PLAN_WITH("'TargetResources':['training-job']"),
+		 .says = {"fail not-offered never", "is for ['training-job']",
+			  "a plan for hyperpod-cluster"}},
+	};
+
+	SCENES_HOLD(rows);
+}
