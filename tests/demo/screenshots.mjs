@@ -7,7 +7,7 @@ import {end} from '../e2e/faces.mjs';
 import {create, ended, request, succeeded, world} from '../e2e/pipeline.mjs';
 
 const out = `${top}/ui/screenshots`;
-const s = await world({speed: 150, env: {INSTANTSTART_POLL_SCALE_PERCENT: '4', INSTANTSTART_POLLERS: '4', INSTANTSTART_TICK_MS: '200'}});
+const s = await world({speed: 150, env: {INSTANTSTART_POLL_SCALE_PERCENT: '4', INSTANTSTART_POLLERS: '4', INSTANTSTART_TICK_MS: '200', INSTANTSTART_REFRESH_MS: '2000'}});
 let browser;
 
 try {
@@ -46,6 +46,20 @@ try {
 	await page.goto(`${s.url}/operations/${failing.id}`);
 	await page.getByText(/Failed at/).waitFor();
 	await shot('failure');
+	await page.goto(`${s.url}/clusters/research/nodes`);
+	await page.getByText('Schedulable').first().waitFor({timeout: 60000});
+	await page.getByRole('row', {name: /^i-|i-/}).nth(1).locator('input').check();
+	await page.getByRole('button', {name: 'Actions'}).click();
+	await shot('nodes');
+	await page.goto(`${s.url}/clusters/research/features`);
+	await page.getByText('Training operator', {exact: true}).first().waitFor();
+	await shot('features');
+	await page.goto(`${s.url}/clusters/research/groups/add`);
+	await page.getByRole('textbox', {name: 'Name', exact: true}).fill('more');
+	await choose(page, /^Availability zone/, /us-west-2a/);
+	await choose(page, /^Instance type/, /ml\.g5\.12xlarge/);
+	await page.getByText('The quotas of the account suffice.').waitFor();
+	await shot('add-group');
 	await prefer({mode: 'dark', density: 'compact'});
 	await page.goto(`${s.url}/clusters/training`);
 	await page.getByText(/of 8 ready/).waitFor();

@@ -82,11 +82,11 @@ export default function Nodes({me, name: cluster}: PageProps)
 					: n.health ? <State state={n.health}/> : '–'},
 				{id: 'kubernetes', header: t('cluster.kubernetes'), cell: n => n.ready === null || n.ready === undefined ? '–'
 					: <State state={n.ready ? n.schedulable === false ? 'cordoned' : 'ready' : 'not_ready'}/>},
+				{id: 'gpus', header: t('cluster.gpus'), cell: n => used(n.gpus_used, n.gpus)},
+				{id: 'pods', header: t('nodes.pods'), cell: n => n.pods ?? '–'},
 				{id: 'type', header: t('cluster.type'), cell: n => n.instance_type ?? '–'},
 				{id: 'zone', header: t('create.zone'), cell: n => n.zone ?? '–'},
-				{id: 'gpus', header: t('cluster.gpus'), cell: n => used(n.gpus_used, n.gpus)},
 				{id: 'efas', header: 'EFA', cell: n => used(n.efas_used, n.efas)},
-				{id: 'pods', header: t('nodes.pods'), cell: n => n.pods ?? '–'},
 				{id: 'seen', header: t('deps.seen'), cell: n => <Time at={n.observed_at}/>},
 			]}/>
 		{change && <PlanModal change={change} onDismiss={() => setChange(undefined)}/>}
