@@ -105,7 +105,7 @@ function judge(one, bare)
 	const who = r?.ours ? 'ours' : 'theirs';
 
 	/* What a test asks wrongly on purpose, and is refused for, is not judged. */
-	if (!refused || r?.ours)
+	if (!bare && (!refused || r?.ours))
 		for (const f of faults)
 			note(`request ${f.key}`, `${who} ${r?.op}${f.path} ${f.what}`);
 	if (!r?.input)
