@@ -28,7 +28,7 @@ static void users_plan(struct step_ctx *c, struct exchange *x)
 	(void)x;
 	if (!group_must_be(c))
 		return;
-	users = group_users(c, NULL);
+	users = group_users(c, group_pods(c), group_nodes(c));
 	if (!users)
 		return;
 	if (json_bool_or(c->input, "end_pods", false)) {

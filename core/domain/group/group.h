@@ -37,12 +37,14 @@ json_t *taints_of(const json_t *taints);
 /* group_nodes.c: the nodes of the group and the pods on them, for who must be warned. */
 bool group_list_observe(struct step_ctx *c, struct exchange *x); /* without pods */
 bool group_nodes_observe(struct step_ctx *c, struct exchange *x);
-/* Pods whose work ends with these nodes: "default/train-0 on hyperpod-i-…, …";
- * NULL: none. only: list of node rows; NULL: all of the group. */
-const char *group_users(struct step_ctx *c, const json_t *only);
 /* Rows of ListClusterNodes of the group, without those that are going. */
 json_t *group_nodes(struct step_ctx *c);
-/* Pods that count on that node. */
-size_t group_pods_on(struct step_ctx *c, const json_t *node);
+/* Pods that count, by their node: {"hyperpod-i-…": [pod]}. Built anew each time. */
+json_t *group_pods(struct step_ctx *c);
+/* Of those the node's; NULL: it has no instance. */
+json_t *group_pods_on(struct step_ctx *c, const json_t *by_node, const json_t *node);
+/* Pods whose work ends with these nodes: "default/train-0 on hyperpod-i-…, …";
+ * NULL: none. */
+const char *group_users(struct step_ctx *c, const json_t *by_node, const json_t *nodes);
 
 #endif

@@ -5,6 +5,9 @@
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 
+/* Up to so many nodes each one's pods are asked for; a cluster has far more. */
+enum { BY_NODE_MAX = 60, NAMES_MAX = 8 };
+
 /* NameContains is no equality: others are passed over afterwards. */
 bool group_list_observe(struct step_ctx *c, struct exchange *x)
 {
@@ -15,13 +18,42 @@ bool group_list_observe(struct step_ctx *c, struct exchange *x)
 				   "MaxResults", 100));
 }
 
+/* In Kubernetes; NULL while it has no instance. */
+static const char *name_of(struct step_ctx *c, const json_t *node)
+{
+	return node_kube_name(c->arena, json_str_or(node, "InstanceId", ""));
+}
+
+static const char *pods_key(struct step_ctx *c, const char *name)
+{
+	return name ? arena_printf(c->arena, "group_pods/%s", name) : "group_pods";
+}
+
+static bool read_pods(struct step_ctx *c, struct exchange *x, const char *name)
+{
+	struct kube_request r = {.verb = KUBE_LIST, .api = "v1", .plural = "pods"};
+
+	if (name)
+		r.field_selector = arena_printf(c->arena, "spec.nodeName=%s", name);
+	return read_kube(c, x, pods_key(c, name), &r);
+}
+
 bool group_nodes_observe(struct step_ctx *c, struct exchange *x)
 {
-	return group_list_observe(c, x) ||
-	       (json_at(c->data, "eks") &&
-		read_kube(c, x, "group_pods",
-			  &(struct kube_request){
-				  .verb = KUBE_LIST, .api = "v1", .plural = "pods"}));
+	json_t *nodes, *node;
+	size_t i;
+
+	if (group_list_observe(c, x))
+		return true;
+	if (!json_at(c->data, "eks"))
+		return false;
+	nodes = group_nodes(c);
+	if (json_array_size(nodes) > BY_NODE_MAX)
+		return read_pods(c, x, NULL);
+	json_array_foreach(nodes, i, node)
+		if (name_of(c, node) && read_pods(c, x, name_of(c, node)))
+			return true;
+	return false;
 }
 
 json_t *group_nodes(struct step_ctx *c)
@@ -38,40 +70,60 @@ json_t *group_nodes(struct step_ctx *c)
 	return list;
 }
 
-static bool is_on(struct step_ctx *c, const json_t *pod, const json_t *node)
+/* Those of one node, or of all that `by_node` has. */
+static void sort_in(json_t *by_node, const json_t *list, const char *only)
 {
-	const char *name = node_kube_name(c->arena, json_str_or(node, "InstanceId", ""));
-
-	return name && streq(json_str_at(pod, "spec.nodeName"), name) && pod_counts(pod);
-}
-
-size_t group_pods_on(struct step_ctx *c, const json_t *node)
-{
-	size_t i, n = 0;
+	size_t i;
 	json_t *pod;
 
-	json_array_foreach(json_at(saw(c, "group_pods"), "items"), i, pod)
-		n += is_on(c, pod, node);
-	return n;
+	json_array_foreach(json_at(list, "items"), i, pod) {
+		const char *name = json_str_or(pod, "spec.nodeName", "");
+		json_t *there = json_object_get(by_node, name);
+
+		if (there && (!only || streq(only, name)) && pod_counts(pod))
+			json_array_append(there, pod);
+	}
 }
 
-const char *group_users(struct step_ctx *c, const json_t *only)
+json_t *group_pods(struct step_ctx *c)
 {
-	const json_t *nodes = only ? only : group_nodes(c);
-	const json_t *pods = json_at(saw(c, "group_pods"), "items");
+	json_t *by_node = json_new_object(c->arena), *nodes = group_nodes(c), *node;
+	size_t i;
+
+	json_array_foreach(nodes, i, node) {
+		const char *name = name_of(c, node);
+
+		if (!name)
+			continue;
+		json_object_set_new(by_node, name, json_array());
+		sort_in(by_node, saw(c, pods_key(c, name)), name);
+	}
+	sort_in(by_node, saw(c, pods_key(c, NULL)), NULL);
+	return by_node;
+}
+
+json_t *group_pods_on(struct step_ctx *c, const json_t *by_node, const json_t *node)
+{
+	const char *name = name_of(c, node);
+
+	return name ? json_object_get(by_node, name) : NULL;
+}
+
+const char *group_users(struct step_ctx *c, const json_t *by_node, const json_t *nodes)
+{
 	struct buf text;
 	size_t i, k, n = 0;
 	json_t *node, *pod;
 
 	buf_init(&text, c->arena, 300);
 	json_array_foreach(nodes, i, node)
-		json_array_foreach(pods, k, pod)
-			if (is_on(c, pod, node) && ++n <= 8)
+		json_array_foreach(group_pods_on(c, by_node, node), k, pod)
+			if (++n <= NAMES_MAX)
 				buf_printf(&text, "%s%s/%s on %s", n > 1 ? ", " : "",
 					   json_str_or(pod, "metadata.namespace", "?"),
 					   json_str_or(pod, "metadata.name", "?"),
 					   json_str_or(pod, "spec.nodeName", "?"));
-	if (n > 8)
-		buf_printf(&text, " and %zu more", n - 8);
+	if (n > NAMES_MAX)
+		buf_printf(&text, " and %zu more", n - NAMES_MAX);
 	return n ? buf_cstr(&text) : NULL;
 }

@@ -12,7 +12,9 @@
 
 int64_t scale_more(const struct step_ctx *c);
 bool scale_is_continuous(const struct step_ctx *c);
-/* Cluster, nodes of the group, pods. */
+/* By the read "hyperpod" somebody else has changed the target since data.from. */
+bool scale_is_outdated(const struct step_ctx *c);
+/* Cluster, nodes of the group. */
 bool scale_read_observe(struct step_ctx *c, struct exchange *x);
 /* Of the group's nodes as just read; a new reference. */
 json_t *scale_logical_ids(struct step_ctx *c);

@@ -6,6 +6,7 @@
  * after a crash is the removal of the same nodes.
  * https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_BatchDeleteClusterNodes.html
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/domain/group/group.h"
@@ -24,40 +25,56 @@ static bool is_leaving_wanted(const struct step_ctx *c)
 bool scale_choose_observe(struct step_ctx *c, struct exchange *x)
 {
 	return is_leaving_wanted(c) && !json_at(c->data, "victims") &&
-	       group_nodes_observe(c, x);
+	       (hyperpod_read(c, x) || group_nodes_observe(c, x));
 }
 
-/* Lower goes first: without an instance, not working, by pods, youngest. */
-static int64_t worth(struct step_ctx *c, const json_t *node)
+struct candidate {
+	json_t *node;
+	int64_t worth;
+	const char *launched;
+	size_t nth;
+};
+
+/* Lower goes first: without an instance, not working, by pods. */
+static int64_t worth(struct step_ctx *c, const json_t *by_node, const json_t *node)
 {
 	if (!json_str_or(node, "InstanceId", "")[0])
 		return 0;
 	if (!streq(json_str_at(node, "InstanceStatus.Status"), "Running"))
 		return 1;
-	return 2 + (int64_t)group_pods_on(c, node);
+	return 2 + (int64_t)json_array_size(group_pods_on(c, by_node, node));
 }
 
-static json_t *least_worthy(struct step_ctx *c, json_t *nodes)
+/* The youngest of equals; of twins the first of the list. */
+static int first_to_go(const void *a, const void *b)
 {
-	size_t i, best = 0;
-	json_t *node;
+	const struct candidate *x = a, *y = b;
+	const int age = strcmp(y->launched, x->launched);
 
-	json_array_foreach(nodes, i, node) {
-		const json_t *now = json_array_get(nodes, best);
-		const int64_t a = worth(c, node), b = worth(c, now);
+	if (x->worth != y->worth)
+		return x->worth < y->worth ? -1 : 1;
+	return age ? age : x->nth < y->nth ? -1 : 1;
+}
 
-		if (a < b || (a == b && strcmp(json_str_or(node, "LaunchTime", ""),
-					       json_str_or(now, "LaunchTime", "")) > 0))
-			best = i;
-	}
-	node = json_own(c->arena, json_incref(json_array_get(nodes, best)));
-	json_array_remove(nodes, best);
-	return node;
+static json_t *least_worthy(struct step_ctx *c, const json_t *by_node, size_t wanted)
+{
+	json_t *nodes = group_nodes(c), *chosen = json_new_list(c->arena), *node;
+	const size_t n = json_array_size(nodes);
+	struct candidate *v = arena_array(c->arena, struct candidate, n + 1);
+	size_t i;
+
+	json_array_foreach(nodes, i, node)
+		v[i] = (struct candidate){node, worth(c, by_node, node),
+					  json_str_or(node, "LaunchTime", ""), i};
+	qsort(v, n, sizeof(*v), first_to_go);
+	for (i = 0; i < n && i < wanted; i++)
+		json_array_append(chosen, v[i].node);
+	return chosen;
 }
 
 void scale_choose_plan(struct step_ctx *c, struct exchange *x)
 {
-	json_t *nodes, *chosen = json_new_list(c->arena), *victims;
+	json_t *by_node, *chosen, *victims;
 	const char *users;
 	size_t i;
 	json_t *node;
@@ -65,10 +82,13 @@ void scale_choose_plan(struct step_ctx *c, struct exchange *x)
 	(void)x;
 	if (!is_leaving_wanted(c) || json_at(c->data, "victims"))
 		return;
-	nodes = group_nodes(c);
-	for (int64_t n = scale_more(c); n < 0 && json_array_size(nodes) > 0; n++)
-		json_array_append(chosen, least_worthy(c, nodes));
-	users = group_users(c, chosen);
+	if (scale_is_outdated(c)) {
+		step_goto(c, "read_group");
+		return;
+	}
+	by_node = group_pods(c);
+	chosen = least_worthy(c, by_node, (size_t)-scale_more(c));
+	users = group_users(c, by_node, chosen);
 	if (users)
 		step_warn(c, "pods end with the nodes that go: %s", users);
 	victims = json_array();
@@ -86,49 +106,52 @@ bool scale_delete_observe(struct step_ctx *c, struct exchange *x)
 	return is_leaving_wanted(c) && group_list_observe(c, x);
 }
 
-/* One that a read just now still shows, and that is not going. */
-static bool is_there(struct step_ctx *c, const json_t *victim)
+/* {id: true} of what a read just now still shows, and that is not going. */
+static json_t *ids_there(struct step_ctx *c, const char *member)
 {
-	const char *id = json_str_or(victim, "id", "");
-	const json_t *nodes = group_nodes(c);
+	json_t *set = json_new_object(c->arena), *node;
+	size_t i;
 
-	return id[0] ? json_find(nodes, "InstanceId", id) != NULL
-		     : json_find(nodes, "NodeLogicalId",
-				 json_str_or(victim, "logical_id", "-")) != NULL;
+	json_array_foreach(group_nodes(c), i, node)
+		if (json_str_or(node, member, "")[0])
+			json_object_set_new(set, json_str_at(node, member), json_true());
+	return set;
+}
+
+/* The ids of victims that are there, in the request: as many as it may have. */
+static size_t put_victims(struct step_ctx *c, json_t *in)
+{
+	json_t *ids = json_new_list(c->arena), *logical = json_new_list(c->arena);
+	const json_t *by_id = ids_there(c, "InstanceId");
+	const json_t *by_logical = ids_there(c, "NodeLogicalId");
+	size_t i, n = 0;
+	json_t *v;
+
+	json_array_foreach(json_at(c->data, "victims"), i, v) {
+		const char *id = json_str_or(v, "id", "");
+		const char *any = id[0] ? id : json_str_or(v, "logical_id", "");
+
+		if (n < DELETE_MAX && json_object_get(id[0] ? by_id : by_logical, any)) {
+			json_push(id[0] ? ids : logical, json_string(any));
+			n++;
+		}
+	}
+	if (json_array_size(ids) > 0)
+		json_object_set(in, "NodeIds", ids);
+	if (json_array_size(logical) > 0)
+		json_object_set(in, "NodeLogicalIds", logical);
+	return n;
 }
 
 void scale_delete_plan(struct step_ctx *c, struct exchange *x)
 {
-	json_t *ids = json_array(), *logical = json_array(), *in;
-	size_t i;
-	json_t *v;
+	json_t *in = json_packf(c->arena, "{s:s}", "ClusterName", hyperpod_name(c));
+	const size_t n = is_leaving_wanted(c) ? put_victims(c, in) : 0;
 
-	if (is_leaving_wanted(c))
-		json_array_foreach(json_at(c->data, "victims"), i, v) {
-			const char *id = json_str_or(v, "id", "");
-
-			if (json_array_size(ids) + json_array_size(logical) >=
-				    DELETE_MAX ||
-			    !is_there(c, v))
-				continue;
-			if (id[0])
-				json_push(ids, json_string(id));
-			else
-				json_push(logical,
-					  json_string(json_str_or(v, "logical_id", "")));
-		}
-	in = json_packf(c->arena, "{s:s}", "ClusterName", hyperpod_name(c));
-	x->what = arena_printf(c->arena, "Take %zu nodes from %s",
-			       json_array_size(ids) + json_array_size(logical),
-			       group_name(c));
-	if (json_array_size(ids) > 0)
-		json_put(in, "NodeIds", json_incref(ids));
-	if (json_array_size(logical) > 0)
-		json_put(in, "NodeLogicalIds", json_incref(logical));
-	json_decref(ids);
-	json_decref(logical);
-	if (json_object_size(in) > 1)
-		exchange_aws(x, AWS_SAGEMAKER_BatchDeleteClusterNodes, in);
+	if (n == 0)
+		return;
+	exchange_aws(x, AWS_SAGEMAKER_BatchDeleteClusterNodes, in);
+	x->what = arena_printf(c->arena, "Take %zu nodes from %s", n, group_name(c));
 }
 
 void scale_delete_absorb(struct step_ctx *c, const struct answer *a)
@@ -141,9 +164,10 @@ void scale_delete_absorb(struct step_ctx *c, const struct answer *a)
 	}
 	if (!fault)
 		fault = json_at(a->out, "FailedNodeLogicalIds.0");
-	if (fault)
+	if (fault || !a->ok)
 		step_wait(c, BUSY_S, "nodes of %s that cannot be taken now: %s",
-			  group_name(c), json_str_or(fault, "Message", ""));
+			  group_name(c),
+			  a->ok ? json_str_or(fault, "Message", "") : a->message);
 	else
 		step_wait(c, 5, "the nodes of %s to leave", group_name(c));
 }

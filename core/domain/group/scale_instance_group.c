@@ -25,7 +25,7 @@
 
 bool scale_read_observe(struct step_ctx *c, struct exchange *x)
 {
-	return hyperpod_read(c, x) || (group_live(c) && group_nodes_observe(c, x));
+	return hyperpod_read(c, x) || (group_live(c) && group_list_observe(c, x));
 }
 
 json_t *scale_logical_ids(struct step_ctx *c)
@@ -73,6 +73,13 @@ static void read_plan(struct step_ctx *c, struct exchange *x)
 int64_t scale_more(const struct step_ctx *c)
 {
 	return json_int_or(c->data, "more", 0);
+}
+
+bool scale_is_outdated(const struct step_ctx *c)
+{
+	const int64_t from = json_int_or(c->data, "from", 0);
+
+	return group_live(c) && json_int_or(group_live(c), "TargetCount", from) != from;
 }
 
 bool scale_is_continuous(const struct step_ctx *c)

@@ -5,8 +5,6 @@
  * by them the nodes are known when the token is not valid any more (case IG-01).
  * https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_BatchAddClusterNodes.html
  */
-#include <string.h>
-
 #include "core/domain/group/group.h"
 #include "core/domain/group/scale.h"
 #include "core/domain/hyperpod/hyperpod.h"
@@ -35,10 +33,18 @@ static bool is_token_dead(const struct step_ctx *c)
 	return c->issued_before && c->now_ms - c->issued_at_ms >= TOKEN_LIFE_MS;
 }
 
+/* The call says how many more, not how many: of the first it is looked at again. */
+static bool is_first_send(const struct step_ctx *c)
+{
+	return n_batches(c) == 0 && !c->issued_before;
+}
+
 bool scale_add_observe(struct step_ctx *c, struct exchange *x)
 {
-	return scale_is_continuous(c) && batch_size(c) > 0 && is_token_dead(c) &&
-	       scale_read_observe(c, x);
+	if (!scale_is_continuous(c) || batch_size(c) <= 0)
+		return false;
+	return (is_token_dead(c) && scale_read_observe(c, x)) ||
+	       (is_first_send(c) && hyperpod_read(c, x));
 }
 
 static void keep_batch(struct step_ctx *c, json_t *ids)
@@ -48,26 +54,30 @@ static void keep_batch(struct step_ctx *c, json_t *ids)
 	json_push(json_at(c->data, "added"), ids);
 }
 
+static void remember(json_t *set, const json_t *ids)
+{
+	size_t i;
+	json_t *id;
+
+	json_array_foreach(ids, i, id)
+		if (json_is_string(id))
+			json_object_set_new(set, json_string_value(id), json_true());
+}
+
 /* Logical ids that were not there before us and that no answer has named. */
 static json_t *new_ids(struct step_ctx *c)
 {
 	json_t *now = json_own(c->arena, scale_logical_ids(c));
-	json_t *list = json_array();
+	json_t *list = json_array(), *known = json_new_object(c->arena);
 	size_t i;
-	json_t *id;
+	json_t *v;
 
-	json_array_foreach(now, i, id) {
-		const char *known = json_text(c->arena, json_at(c->data, "known"));
-		const char *added =
-			json_at(c->data, "added")
-				? json_text(c->arena, json_at(c->data, "added"))
-				: "";
-		const char *quoted =
-			arena_printf(c->arena, "\"%s\"", json_string_value(id));
-
-		if (!strstr(known, quoted) && !strstr(added, quoted))
-			json_array_append(list, id);
-	}
+	remember(known, json_at(c->data, "known"));
+	json_array_foreach(json_at(c->data, "added"), i, v)
+		remember(known, v);
+	json_array_foreach(now, i, v)
+		if (!json_object_get(known, json_string_value(v)))
+			json_array_append(list, v);
 	return list;
 }
 
@@ -94,6 +104,10 @@ void scale_add_plan(struct step_ctx *c, struct exchange *x)
 			step_wait(c, 0, "the next nodes");
 		else
 			step_advance(c);
+		return;
+	}
+	if (is_first_send(c) && scale_is_outdated(c)) {
+		step_goto(c, "read_group");
 		return;
 	}
 	c->item = arena_printf(c->arena, "batch %lld.%lld", (long long)n_batches(c) + 1,
