@@ -13,7 +13,7 @@ create table refresh (
 	claimed_until timestamptz,
 	round bigint not null default 0,
 	started_at timestamptz,             -- this round, or the last one
-	before_at timestamptz,              -- the round before, if it came to its end
+	before_at timestamptz,              -- the last round before it that came to its end
 	finished_at timestamptz,            -- the last one that came to its end
 	nodes bigint not null default 0,    -- found by the last one; counting takes a while
 	calls bigint not null default 0,    -- to AWS, of this round
@@ -106,6 +106,13 @@ create function refresh_is_due(r refresh, w refresh_wish, p_active_ms bigint,
 			and refresh_is_active(r.cluster, w, p_now))))
 $$;
 
+-- When the last look began that came to its end: one that was given up half way has
+-- seen nothing of the rest. null: there was none.
+create function refresh_whole(r refresh) returns timestamptz language sql immutable as $$
+	select case when r.phase = 'idle' and r.finished_at >= r.started_at
+		then r.started_at else r.before_at end
+$$;
+
 -- Takes a turn at AWS: 0, or how long it is until the next one.
 create function refresh_turn(p_gap_ms bigint, p_now timestamptz) returns bigint
 language plpgsql as $$
@@ -153,11 +160,11 @@ begin
 		r.calls := case when r.phase = 'idle' then 1 else r.calls + 1 end;
 	end if;
 	if r.phase = 'idle' then
+		r.before_at := refresh_whole(r);
 		r.phase := 'eks';
 		r.cursor := null;
 		r.attempt := 0;
 		r.round := r.round + 1;
-		r.before_at := case when r.finished_at >= r.started_at then r.started_at end;
 		r.started_at := v_now;
 	end if;
 	update refresh x set phase = r.phase, cursor = r.cursor, attempt = r.attempt,
@@ -404,7 +411,7 @@ create function node_json(c catalog, r refresh) returns json language sql stable
 		'gpus', c.observed#>'{kubernetes,gpus}', 'gpus_used', c.observed#>'{use,gpus}',
 		'efas', c.observed#>'{kubernetes,efas}', 'efas_used', c.observed#>'{use,efas}',
 		'launched_at', c.observed->>'launched_at', 'image', c.observed->>'image',
-		'missing', coalesce(c.observed_at < r.started_at and r.phase = 'idle', false),
+		'missing', coalesce(c.observed_at < refresh_whole(r), false),
 		'observed_at', j_text(c.observed_at))
 $$;
 
@@ -413,8 +420,7 @@ create function refresh_json(p_cluster text) returns json language sql stable as
 	select json_build_object('state', case when r.phase is null then 'never'
 			when r.phase <> 'idle' then 'running'
 			when coalesce(w.wanted_at > r.started_at, false) then 'wanted' else 'idle' end,
-		'observed_at', j_text((select before from (select case when r.phase = 'idle'
-			then r.started_at else r.before_at end as before) x)),
+		'observed_at', j_text(refresh_whole(r)),
 		'finished_at', j_text(r.finished_at),
 		'age_s', floor(extract(epoch from j_now() - r.finished_at)),
 		'calls', r.calls, 'error', r.error)

@@ -207,3 +207,75 @@ Test(sql_refresh, gone_is_what_two_whole_rounds_have_not_seen)
 	want(turn(), "");
 	want(session_do(x, "select count(*) from refresh"), "0");
 }
+
+/* A round that is given up at its first page. */
+static void round_given_up(void)
+{
+	int gen = 0;
+
+	at(250);
+	cr_assert_eq(sscanf(turn(), "eks %d", &gen), 1);
+	session_do(x,
+		   "select refresh_settle('{\"cluster\": \"demo\", \"gen\": %d, "
+		   "\"error\": \"denied\", \"next\": \"idle\", \"due_ms\": 1000}')",
+		   gen);
+	at(1001);
+}
+
+#define OBSERVED "select refresh_json('demo')->>'observed_at'"
+#define MISSING                                                                          \
+	"select string_agg(node_json(c, r)->>'missing', ',' order by c.name) "           \
+	"from catalog c, refresh r where c.kind = 'node'"
+
+Test(sql_refresh, a_round_that_was_given_up_makes_nothing_newer_and_nobody_missing)
+{
+	const char *one = arena_printf(&a, "[%s]", node("l1", "i-1", "Running"));
+	const char *was;
+
+	round_of(arena_printf(&a, "[%s,%s]", node("l1", "i-1", "Running"),
+			      node("l2", "i-2", "Running")),
+		 "Schedulable");
+	was = session_do(x, OBSERVED);
+	at(601 * 1000);
+	round_given_up();
+	round_given_up();
+	want(session_do(x, OBSERVED), was);
+	want(session_do(x, MISSING), "false,false");
+	/* Gone all the same is what the whole round before and this one lack. */
+	round_of(one, "Schedulable");
+	want(session_do(x, MISSING), "false,true");
+	at(601 * 1000);
+	round_given_up();
+	want(session_do(x, MISSING), "false,true");
+	round_of(one, "Schedulable");
+	want(session_do(x, NODES), "l1 Running");
+}
+
+/* Settles the next page, whatever it is. */
+static void settle_next(const char *rest)
+{
+	int gen = 0;
+
+	at(250);
+	cr_assert_eq(sscanf(turn(), "%*s %d", &gen), 1);
+	session_do(x, "select refresh_settle('{\"cluster\": \"demo\", \"gen\": %d, %s}')",
+		   gen, rest);
+}
+
+#define KUBE_NODES "\"next\": \"kube_pods\", \"rows\": [{\"instance_id\": \"i-1\"}]"
+#define PODS(rest)                                                                       \
+	rest ", \"rows\": [{\"instance_id\": \"i-1\", \"pods\": 3, \"gpus\": 8, "        \
+	     "\"efas\": 0}]"
+
+Test(sql_refresh, pods_of_pages_that_expired_are_not_counted_twice)
+{
+	settle_next("\"next\": \"groups\"");
+	settle_next("\"next\": \"nodes\"");
+	settle_next("\"next\": \"kube_nodes\"");
+	settle_next(KUBE_NODES);
+	settle_next(PODS("\"next\": \"kube_pods\", \"cursor\": \"2\""));
+	settle_next("\"error\": \"Expired\", \"next\": \"kube_nodes\", \"due_ms\": 1");
+	settle_next(KUBE_NODES);
+	settle_next(PODS("\"next\": \"sum\""));
+	want(session_do(x, "select pods || ' ' || gpus from node_use"), "3 8");
+}

@@ -21,7 +21,8 @@ struct page {
 
 struct phase {
 	const char *name;
-	const char *next; /* after its last page */
+	const char *next;  /* after its last page */
+	const char *again; /* where to begin anew when its pages have expired */
 	void (*ask)(struct page *p);
 	void (*take)(struct page *p);
 };
@@ -135,12 +136,13 @@ static void take_kube_pods(struct page *p)
 }
 
 static const struct phase phases[] = {
-	{"eks", "groups", ask_eks, take_eks},
-	{"groups", "nodes", ask_groups, take_groups},
-	{"nodes", "kube_nodes", ask_nodes, take_nodes},
-	{"kube_nodes", "kube_pods", ask_kube_nodes, take_kube_nodes},
-	{"kube_pods", "sum", ask_kube_pods, take_kube_pods},
-	{"sum", NULL, NULL, NULL},
+	{"eks", "groups", "eks", ask_eks, take_eks},
+	{"groups", "nodes", "groups", ask_groups, take_groups},
+	{"nodes", "kube_nodes", "nodes", ask_nodes, take_nodes},
+	{"kube_nodes", "kube_pods", "kube_nodes", ask_kube_nodes, take_kube_nodes},
+	/* Pods of pages that were read are in the sums: only the nodes begin at none. */
+	{"kube_pods", "sum", "kube_nodes", ask_kube_pods, take_kube_pods},
+	{"sum", NULL, NULL, NULL, NULL},
 };
 
 static const struct phase *phase_of(const char *name)
@@ -156,7 +158,7 @@ static const struct phase *phase_of(const char *name)
 /*
  * A page is tried again with growing intervals, then the round is given up; the
  * rows stay, and say how old they are. A page token that has expired begins the
- * phase anew. A cluster that is gone has no nodes to show.
+ * phase anew.
  */
 static void note_failure(struct page *p, const struct phase *ph)
 {
@@ -176,7 +178,7 @@ static void note_failure(struct page *p, const struct phase *ph)
 	if (over)
 		json_put_str(p->out, "next", "idle");
 	else if (expired)
-		json_put_str(p->out, "next", ph->name);
+		json_put_str(p->out, "next", ph->again);
 }
 
 static void read_page(struct page *p)
