@@ -118,3 +118,68 @@ Test(domain_preflight, a_training_plan_near_its_end_is_said)
 
 	SCENES_HOLD(rows);
 }
+
+/* --- all at once ----------------------------------------------------------------------
+ */
+
+#define TWO                                                                              \
+	"{'preflight':[{'step':'check_offering','code':'not-offered','detail':"          \
+	"'not there','field':'/zone','retry':1},{'step':'check_role','code':"            \
+	"'invalid-input','detail':'no trust','field':'/execution_role_arn','retry':1}]}"
+#define TWO_SAY                                                                          \
+	"2 things stand in the way: (1) not there; (2) no trust",                        \
+		"not-offered not there (/zone",                                          \
+		"invalid-input no trust (/execution_role_arn", "!'preflight'"
+#define OTHERS_ROLE                                                                      \
+	"{'instance_type':'ml.g5.xlarge','zone':'us-west-2a','execution_role_arn':"      \
+	"'arn:aws:iam::111122223333:role/theirs'}"
+#define TRUSTS_LAMBDA                                                                    \
+	"{'iam:GetRole':{'Role':{'AssumeRolePolicyDocument':'{\\'Statement\\':[{"        \
+	"\\'Principal\\':{\\'Service\\':\\'lambda.amazonaws.com\\'}}]}'}}}"
+
+Test(domain_preflight, a_cluster_with_several_faults_is_told_all_of_them)
+{
+	static const char *const kinds_of[] = {"create_cluster",
+					       "create_hyperpod_cluster"};
+
+	for (size_t i = 0; i < 2; i++) {
+		const struct scene rows[] = {
+			{.id = "the role of somebody else is looked at before anything",
+			 .kind = kinds_of[i],
+			 .step = "check_role",
+			 .input = OTHERS_ROLE,
+			 .answers = TRUSTS_LAMBDA,
+			 .says = {"noted: fail invalid-input never",
+				  "trusts lambda.amazonaws.com, not sagemaker", "advance",
+				  "'step':'check_role'"}},
+			{.id = "and the verdict names every fault",
+			 .kind = kinds_of[i],
+			 .step = "check_verdict",
+			 .data = TWO,
+			 .says = {"fail not-offered never", TWO_SAY}},
+			{.id = "none: it goes on",
+			 .kind = kinds_of[i],
+			 .step = "check_verdict",
+			 .says = {"advance", "!fail"}},
+		};
+
+		SCENES_HOLD(rows);
+	}
+}
+
+Test(domain_preflight, a_name_that_is_taken_is_one_fault_of_several)
+{
+	static const struct scene rows[] = {
+		{.id = "a cluster of somebody else",
+		 .kind = "create_hyperpod_cluster",
+		 .step = "check_name",
+		 .input = "{'hyperpod_name':'pod'}",
+		 .answers = "{'sagemaker:DescribeCluster':{'ClusterName':'pod',"
+			    "'ClusterArn':'arn:pod','ClusterStatus':'InService'},"
+			    "'sagemaker:ListTags':{'Tags':[]}}",
+		 .says = {"noted: fail foreign-object", "advance", "'step':'check_name'",
+			  "'field':'/hyperpod_name'"}},
+	};
+
+	SCENES_HOLD(rows);
+}

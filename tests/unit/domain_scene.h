@@ -9,7 +9,7 @@
  *	fail quota human: detail / field / seen / expected / fix / causes
  *	wait: what is waited for
  *	call ec2:CreateSubnet: sentence {request}
- *	advance, done, goto STEP
+ *	advance, done, goto STEP (before which a failure that is only noted is said)
  *	warning: text          (and one line for every other event)
  *	saved: {data}
  *
@@ -183,6 +183,22 @@ static inline void scene_time_out(struct step_ctx *c)
 			    last.cause[i].message, last.cause[i].request_id);
 }
 
+/* A failure that is only noted is said too, as it was: the step goes on. */
+static inline void scene_fail(struct step_ctx *c, struct buf *said)
+{
+	const struct verdict failed = c->verdict;
+	struct step_ctx before = *c;
+
+	c->step->on_fail(c);
+	before.verdict = failed;
+	before.events = json_new_list(c->arena);
+	if (c->verdict.kind != VERDICT_FAIL) {
+		buf_adds(said, "noted: ");
+		scene_say(said, &before, &(struct exchange){.via = VIA_NONE});
+		buf_adds(said, "\n");
+	}
+}
+
 static inline const char *scene_play(struct arena *a, const struct scene *s)
 {
 	static struct config cfg;
@@ -230,9 +246,9 @@ static inline const char *scene_play(struct arena *a, const struct scene *s)
 	}
 	if (s->overdue)
 		scene_time_out(&c);
-	if (c.verdict.kind == VERDICT_FAIL && c.step->on_fail)
-		c.step->on_fail(&c);
 	buf_init(&said, a, 1 << 16);
+	if (c.verdict.kind == VERDICT_FAIL && c.step->on_fail)
+		scene_fail(&c, &said);
 	scene_say(&said, &c, &x);
 	return buf_cstr(&said);
 }

@@ -148,7 +148,9 @@ static bool undo(struct step_ctx *c, struct spawn *ret)
 
 static const struct step steps[] = {
 	/* What cannot fit is refused before anything is made (case CC-06). */
-	PREFLIGHT_STEPS,
+	PREFLIGHT_STEPS_WITH(preflight_note),
+	PREFLIGHT_ROLE_STEP(preflight_note),
+	PREFLIGHT_VERDICT("check_offering"),
 	{.name = "record",
 	 .phase = "control_plane",
 	 .title = "Record the cluster",

@@ -2,7 +2,7 @@
  * check_role.c - whether SageMaker may take the caller's execution role.
  *
  * The refusal would come after network and scripts are made, in words that also
- * fit a role that is too young. The policy document is URL-encoded by IAM.
+ * fit a role that is too young.
  * https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-prerequisites-iam.html
  */
 #include <string.h>

@@ -1,10 +1,11 @@
 /*
  * create_hyperpod_cluster.c - nodes that repair themselves, on an EKS cluster.
  *
- * Checked first (offer, quota, plan), then bucket and scripts, role, subnet,
- * and one CreateCluster with NodeProvisioningMode=Continuous and
- * NodeRecovery=Automatic. InService proves nothing in that mode: done means
- * current = target and as many Kubernetes nodes Ready (watch_nodes.c).
+ * Checked first (name, offer, quota, plan, the caller's role and script), and every
+ * fault said at once; then bucket and scripts, role, subnet, and one CreateCluster
+ * with NodeProvisioningMode=Continuous and NodeRecovery=Automatic. InService proves
+ * nothing in that mode: done means current = target and as many Kubernetes nodes
+ * Ready (watch_nodes.c).
  */
 #include "core/domain/cluster/eks_access.h"
 #include "core/domain/cluster/kinds.h"
@@ -285,8 +286,11 @@ static const struct step steps[] = {
 	 .effect = EFFECT_READ,
 	 .observe = owned_observe,
 	 .seen = read_seen,
-	 .plan = check_name_plan},
-	PREFLIGHT_STEPS,
+	 .plan = check_name_plan,
+	 .on_fail = preflight_note},
+	PREFLIGHT_STEPS_WITH(preflight_note),
+	PREFLIGHT_ROLE_STEP(preflight_note),
+	PREFLIGHT_VERDICT("check_name"),
 	EKS_ACCESS_STEP,
 	{.name = "check_chart",
 	 .phase = "dependencies",

@@ -1,7 +1,7 @@
 /*
  * preflight.h - what can be known to fail before anything is made.
  *
- * PREFLIGHT_STEPS: the zone offers the type, the quota leaves room, a training
+ * PREFLIGHT_STEPS_WITH: the zone offers the type, the quota leaves room, a training
  * plan fits in zone, type, count, state and end. An unreadable quota is a warning;
  * a definite "no" fails with the numbers and what would work.
  */
@@ -43,8 +43,8 @@ void preflight_verdict_plan(struct step_ctx *c, struct exchange *x);
 		.seen = read_seen, .plan = f##_plan, .on_fail = (failed)                 \
 	}
 
-/* `failed`: NULL, the first fault ends it; or preflight_note and, as the last
- * row, PREFLIGHT_VERDICT. */
+/* `failed`: preflight_note, and PREFLIGHT_VERDICT is the last row; NULL: the first
+ * fault ends it. */
 #define PREFLIGHT_QUOTA_STEP(failed)                                                     \
 	PREFLIGHT_STEP("check_quota", "Check the quota", quota, true, failed)
 #define PREFLIGHT_PLAN_STEP(failed)                                                      \
@@ -58,7 +58,6 @@ void preflight_verdict_plan(struct step_ctx *c, struct exchange *x);
 		PREFLIGHT_QUOTA_STEP(failed), PREFLIGHT_PLAN_STEP(failed),               \
 		PREFLIGHT_STEP("check_script", "Check the own lifecycle script",         \
 			       own_script, true, failed)
-#define PREFLIGHT_STEPS PREFLIGHT_STEPS_WITH(NULL)
 #define PREFLIGHT_ROLE_STEP(failed)                                                      \
 	PREFLIGHT_STEP("check_role", "Check the execution role", role_trust, true, failed)
 #define PREFLIGHT_VERDICT(first)                                                         \
