@@ -114,174 +114,6 @@ static void grant_absorb(struct step_ctx *c, const struct answer *a)
 		step_advance(c);
 }
 
-/* --- Kubernetes objects ------------------------------------------------------------ */
-
-static void apply(struct step_ctx *c, struct exchange *x, const char *plural,
-		  const char *ns, const char *name, json_t *body, const char *what)
-{
-	struct kube_target t;
-	struct kube_request r = {.verb = KUBE_APPLY,
-				 .api = "v1",
-				 .plural = plural,
-				 .ns = ns,
-				 .name = name,
-				 .body = body};
-
-	eks_target(c, &t);
-	exchange_kube(x, &t, &r);
-	x->what = what;
-}
-
-static void apply_absorb(struct step_ctx *c, const struct answer *a)
-{
-	if (!a->ok)
-		step_fail_answer(c, a, "Kubernetes refused: %s", a->message);
-	else
-		step_advance(c);
-}
-
-static bool namespace_observe(struct step_ctx *c, struct exchange *x)
-{
-	return read_kube(c, x, "ns",
-			 &(struct kube_request){.verb = KUBE_GET,
-						.api = "v1",
-						.plural = "namespaces",
-						.name = storage_namespace(c)});
-}
-
-static void namespace_plan(struct step_ctx *c, struct exchange *x)
-{
-	if (saw_ok(c, "ns") || streq(storage_namespace(c), "default"))
-		return;
-	apply(c, x, "namespaces", NULL, storage_namespace(c), storage_namespace_object(c),
-	      arena_printf(c->arena, "Create the namespace %s", storage_namespace(c)));
-}
-
-static bool volume_observe(struct step_ctx *c, struct exchange *x)
-{
-	return read_kube(c, x, "volumes",
-			 &(struct kube_request){.verb = KUBE_LIST,
-						.api = "v1",
-						.plural = "persistentvolumes"});
-}
-
-/* Case ST-01: another volume with our handle would hang the pods of both. */
-static const char *handle_twin(const struct step_ctx *c, const json_t *volumes,
-			       const json_t *wanted)
-{
-	const char *handle = json_str_at(wanted, "spec.csi.volumeHandle");
-	size_t i;
-	json_t *v;
-
-	json_array_foreach(volumes, i, v)
-		if (streq(json_str_or(v, "spec.csi.volumeHandle", ""), handle) &&
-		    !streq(json_str_or(v, "metadata.name", ""), storage_volume(c)))
-			return json_str_at(v, "metadata.name");
-	return NULL;
-}
-
-static const json_t *named(const json_t *items, const char *name)
-{
-	size_t i;
-	json_t *v;
-
-	json_array_foreach(items, i, v)
-		if (streq(json_str_or(v, "metadata.name", ""), name))
-			return v;
-	return NULL;
-}
-
-static void volume_plan(struct step_ctx *c, struct exchange *x)
-{
-	const json_t *volumes = json_at(saw(c, "volumes"), "items");
-	const json_t *there = named(volumes, storage_volume(c));
-	json_t *wanted = storage_volume_object(c);
-	const char *twin = handle_twin(c, volumes, wanted);
-	struct err *e;
-
-	if (twin) {
-		e = step_fail(
-			c, ERR_STATE_CONFLICT,
-			"the volume %s has the handle we need: pods of both would hang",
-			twin);
-		err_fix(e, "Delete that volume, or choose another name for the storage.");
-		return;
-	}
-	if (there && !object_is_ours(there)) {
-		step_fail(c, ERR_FOREIGN_OBJECT,
-			  "a volume named %s exists and is not ours", storage_volume(c));
-		return;
-	}
-	if (there &&
-	    !object_covers(json_at(there, "spec.csi"), json_at(wanted, "spec.csi"))) {
-		e = step_fail(
-			c, ERR_STATE_CONFLICT,
-			"the storage %s mounts the bucket %s; a volume's source cannot change",
-			storage_name(c),
-			json_str_or(there, "spec.csi.volumeAttributes.bucketName", "?"));
-		err_field(e, "/bucket", storage_bucket(c),
-			  json_str_at(there, "spec.csi.volumeAttributes.bucketName"));
-		err_fix(e, "Delete the storage first, or choose another name.");
-		return;
-	}
-	if (there && object_covers(there, wanted)) {
-		step_own(c, "kubernetes:persistentvolume", storage_volume(c), NULL,
-			 "made");
-		return;
-	}
-	step_own(c, "kubernetes:persistentvolume", storage_volume(c), NULL, "made");
-	apply(c, x, "persistentvolumes", NULL, storage_volume(c), wanted,
-	      arena_printf(c->arena, "Apply the volume %s for the bucket %s",
-			   storage_volume(c), storage_bucket(c)));
-}
-
-static bool claim_observe(struct step_ctx *c, struct exchange *x)
-{
-	return read_kube(c, x, "claim",
-			 &(struct kube_request){.verb = KUBE_GET,
-						.api = "v1",
-						.plural = "persistentvolumeclaims",
-						.ns = storage_namespace(c),
-						.name = storage_name(c)});
-}
-
-static void claim_plan(struct step_ctx *c, struct exchange *x)
-{
-	const json_t *there = saw(c, "claim");
-	json_t *wanted = storage_claim_object(c);
-
-	if (there && !object_is_ours(there)) {
-		step_fail(c, ERR_FOREIGN_OBJECT,
-			  "a claim named %s/%s exists and is not ours",
-			  storage_namespace(c), storage_name(c));
-		return;
-	}
-	step_own(c, "kubernetes:persistentvolumeclaim",
-		 arena_printf(c->arena, "%s/%s", storage_namespace(c), storage_name(c)),
-		 NULL, "made");
-	if (there && object_covers(there, wanted))
-		return;
-	apply(c, x, "persistentvolumeclaims", storage_namespace(c), storage_name(c),
-	      wanted,
-	      arena_printf(c->arena, "Apply the claim %s/%s", storage_namespace(c),
-			   storage_name(c)));
-}
-
-static void bound_plan(struct step_ctx *c, struct exchange *x)
-{
-	const char *phase = json_str_or(saw(c, "claim"), "status.phase", "Pending");
-
-	(void)x;
-	if (c->planning || streq(phase, "Bound"))
-		return;
-	if (streq(phase, "Lost"))
-		step_fail(c, ERR_STORAGE_FAILED, "the claim %s/%s has lost its volume",
-			  storage_namespace(c), storage_name(c));
-	else
-		step_wait(c, 3, "the claim %s/%s to be bound (%s)", storage_namespace(c),
-			  storage_name(c), phase);
-}
-
 /* --- done --------------------------------------------------------------------------- */
 
 static json_t *described(struct step_ctx *c, const char *status)
@@ -307,11 +139,11 @@ static void finish_plan(struct step_ctx *c, struct exchange *x)
 	step_done(c, described(c, "mounted"));
 }
 
-#define KUBE_STEP(row, words, f)                                                         \
+#define KUBE_STEP(row, words, f, taken)                                                  \
 	{                                                                                \
 		.name = (row), .phase = "mount", .title = (words),                       \
 		.effect = EFFECT_CONVERGENT, .observe = f##_observe, .seen = read_seen,  \
-		.plan = f##_plan, .absorb = apply_absorb                                 \
+		.plan = f##_plan, .absorb = (taken)                                      \
 	}
 
 static const struct step steps[] = {
@@ -332,16 +164,17 @@ static const struct step steps[] = {
 	 .seen = read_seen,
 	 .plan = grant_plan,
 	 .absorb = grant_absorb},
-	KUBE_STEP("apply_namespace", "Create the namespace", namespace),
-	KUBE_STEP("apply_volume", "Apply the volume", volume),
-	KUBE_STEP("apply_claim", "Apply the claim", claim),
+	KUBE_STEP("apply_namespace", "Create the namespace", mount_namespace,
+		  mount_absorb),
+	KUBE_STEP("apply_volume", "Apply the volume", mount_volume, mount_volume_absorb),
+	KUBE_STEP("apply_claim", "Apply the claim", mount_claim, mount_absorb),
 	{.name = "wait_bound",
 	 .phase = "mount",
 	 .title = "Wait until the claim is bound",
 	 .effect = EFFECT_READ,
-	 .observe = claim_observe,
+	 .observe = mount_bound_observe,
 	 .seen = read_seen,
-	 .plan = bound_plan},
+	 .plan = mount_bound_plan},
 	{.name = "clear_probe",
 	 .phase = "proof",
 	 .title = "Remove the job of an earlier try",

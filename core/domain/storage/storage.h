@@ -28,6 +28,18 @@ bool object_covers(const json_t *there, const json_t *wanted);
 /* app.kubernetes.io/managed-by=instantstart. */
 bool object_is_ours(const json_t *object);
 
+/* mount.c: steps of the namespace, the volume and the claim. */
+bool mount_namespace_observe(struct step_ctx *c, struct exchange *x);
+void mount_namespace_plan(struct step_ctx *c, struct exchange *x);
+bool mount_volume_observe(struct step_ctx *c, struct exchange *x);
+void mount_volume_plan(struct step_ctx *c, struct exchange *x);
+void mount_volume_absorb(struct step_ctx *c, const struct answer *a);
+bool mount_claim_observe(struct step_ctx *c, struct exchange *x);
+void mount_claim_plan(struct step_ctx *c, struct exchange *x);
+bool mount_bound_observe(struct step_ctx *c, struct exchange *x);
+void mount_bound_plan(struct step_ctx *c, struct exchange *x);
+void mount_absorb(struct step_ctx *c, const struct answer *a);
+
 /* The rows that mount and prove; see probe.c. */
 bool probe_observe(struct step_ctx *c, struct exchange *x);
 void probe_plan(struct step_ctx *c, struct exchange *x);

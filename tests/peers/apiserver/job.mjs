@@ -6,7 +6,7 @@ import fs from 'node:fs';
 import {fileURLToPath} from 'node:url';
 import {sleep, tools, waitFor} from '../../stack/stack.mjs';
 import {call, end, tool} from '../../e2e/faces.mjs';
-import {create, ended, remove, stage, succeeded, TYPE, world} from '../../e2e/pipeline.mjs';
+import {create, ended, remove, stage, succeeded, TYPE, until, world} from '../../e2e/pipeline.mjs';
 import {Viewer} from '../../e2e/viewer.mjs';
 import {stick} from './helm.mjs';
 import {mirror} from './mirror.mjs';
@@ -282,6 +282,35 @@ const cases = {
 			await copies.stop();
 			await plane.stop();
 		}
+	},
+	async 'storage is mounted again over what a person deleted'(w) {
+		const made = {name: 'again'};
+		const mount = async () => {
+			const r = await call(w.s, 'POST', `/api/v1/clusters/${NAME}/storages`, {role: 'operator', body: made});
+
+			assert.equal(r.status, 202, r.text);
+			return succeeded(w.s, r.json.id, JOB_MS);
+		};
+
+		await mount();
+		await w.plane.request('DELETE', '/api/v1/namespaces/default/persistentvolumeclaims/again');
+		await waitFor('released', () => kubectl(w, 'get', 'pv').some(o => o.status.phase === 'Released'));
+		await mount();
+		assert(kubectl(w, 'get', 'pv,pvc').every(o => o.status.phase === 'Bound'));
+		/* A claim that is used goes when its user does: until then nothing is made of it. */
+		await w.plane.request('POST', '/api/v1/namespaces/default/pods', {metadata: {name: 'holder'}, spec: {containers: [
+			{name: 'main', image: 'busybox:1'}], volumes: [{name: 'v', persistentVolumeClaim: {claimName: 'again'}}]}});
+		await waitFor('it runs', () => kubectl(w, 'get', 'pods').some(p => p.metadata.name === 'holder' && p.status.phase === 'Running'));
+		await w.plane.request('DELETE', '/api/v1/namespaces/default/persistentvolumeclaims/again');
+		const waits = (await call(w.s, 'POST', `/api/v1/clusters/${NAME}/storages`, {role: 'operator', body: made})).json;
+
+		await until(w.s, waits.id, 'it waits', op => /which is being deleted, to be gone/.test(op.waiting_for ?? ''), JOB_MS);
+		await w.plane.request('DELETE', '/api/v1/namespaces/default/pods/holder');
+		await waitFor('the claim goes', () => !kubectl(w, 'get', 'pods').some(p => p.metadata.name === 'holder'));
+		const op = await ended(w.s, waits.id, JOB_MS);
+
+		assert.equal(op.state, 'succeeded', JSON.stringify(op.error));
+		assert(kubectl(w, 'get', 'pv,pvc').every(o => o.status.phase === 'Bound'));
 	},
 	async delete_cluster(w) {
 		const op = await remove(w.s, NAME);
