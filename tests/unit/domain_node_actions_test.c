@@ -24,6 +24,7 @@ struct world {
 	struct machine m[NODES];
 	int n;
 	int calls;
+	int refused_call; /* the whole of it */
 	int sizes[CALLS];
 	const char *ids[CALLS]; /* of each batch call */
 	const char *op;
@@ -118,6 +119,9 @@ static json_t *batch(struct world *w, const char *op, const json_t *in)
 	w->op = op;
 	w->sizes[w->calls] = (int)json_len_at(in, "NodeIds");
 	w->ids[w->calls++] = json_text(&w->arena, json_at(in, "NodeIds"));
+	if (w->calls == w->refused_call)
+		return json_packf(&w->arena, "{s:s, s:s}", "!", "AccessDeniedException",
+				  "message", "not now");
 	json_array_foreach(json_at(in, "NodeIds"), i, v) {
 		struct machine *m = machine(w, json_string_value(v));
 
@@ -383,4 +387,63 @@ Test(node_actions, a_node_of_another_cluster_is_refused_by_name)
 	cr_expect(strstr(w.end.error.detail, "0000beef"), "%s", w.end.error.detail);
 	cr_expect_eq(w.calls, 0);
 	arena_free(&w.arena);
+}
+
+/* --- what was asked for is not asked for twice ---------------------------------- */
+
+Test(node_actions, a_node_that_is_named_in_two_ways_is_sent_once)
+{
+	struct world w;
+
+	begin(&w, 2);
+	cr_assert(walk(&w, "replace_nodes", "read_eks",
+		       "{'nodes':['i-00000000000000001','l1','l0',"
+		       "'hyperpod-i-00000000000000001']}",
+		       60, false));
+	cr_expect_eq(w.end.kind, VERDICT_DONE);
+	cr_expect_eq(w.calls, 1);
+	cr_expect_eq(w.sizes[0], 2, "%s", w.ids[0]);
+	cr_expect_eq(json_int_or(w.end.result, "ok", 0), 2);
+	arena_free(&w.arena);
+}
+
+Test(node_actions, a_second_call_that_is_refused_hides_nothing_of_the_first)
+{
+	struct world w;
+	const char *input;
+
+	begin(&w, 30);
+	input = all_of(&w);
+	w.refused_call = 2;
+	cr_assert(walk(&w, "reboot_nodes", "read_eks", input, 80, false));
+	cr_expect_eq(w.end.error.code, ERR_PARTIAL, "%s", w.end.error.detail);
+	cr_expect_eq(json_int_or(w.end.result, "ok", 0), 25);
+	cr_expect_str_eq(w.end.error.cause[0].code, "AccessDeniedException");
+	/* A retry takes the five that were refused. */
+	cr_assert(walk(&w, "reboot_nodes", "find_nodes", input, 80, false));
+	cr_expect_eq(w.end.kind, VERDICT_DONE);
+	cr_expect_eq(w.calls, 3);
+	cr_expect_eq(w.sizes[2], 5);
+	for (int i = 0; i < w.n; i++)
+		cr_expect_eq(w.m[i].boots, 2, "node %d", i);
+	arena_free(&w.arena);
+}
+
+Test(node_actions, a_retry_waits_for_what_is_under_way_and_knows_what_came_late)
+{
+	static const char *const states[] = {"accepted", "late"};
+
+	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+		struct world w;
+
+		begin(&w, 1);
+		cr_expect_not(walk(&w, "reboot_nodes", "read_eks", all_of(&w), 4, false));
+		cr_expect_eq(w.calls, 1);
+		json_put_str(json_at(w.data, "nodes.0"), "state", states[i]);
+		cr_assert(walk(&w, "reboot_nodes", "find_nodes", all_of(&w), 60, false));
+		cr_expect_eq(w.end.kind, VERDICT_DONE, "%s", states[i]);
+		cr_expect_eq(w.calls, 1, "%s", states[i]);
+		cr_expect_eq(w.m[0].boots, 2);
+		arena_free(&w.arena);
+	}
 }

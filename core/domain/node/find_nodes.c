@@ -30,6 +30,18 @@ static json_t *begin_list(struct step_ctx *c)
 	return list;
 }
 
+static const struct node_action *action_of(const struct step_ctx *c)
+{
+	return c->step->arg;
+}
+
+/* AWS took it before the retry, whatever came of it. */
+static bool was_taken(const json_t *node)
+{
+	return node_is(node, "accepted") || node_is(node, "busy") ||
+	       node_is(node, "late");
+}
+
 static json_t *list_of(struct step_ctx *c)
 {
 	json_t *list = node_list(c);
@@ -48,7 +60,10 @@ bool find_nodes_observe(struct step_ctx *c, struct exchange *x)
 		return false;
 	list = list_of(c);
 	json_array_foreach(list, i, node)
-		if (!node_is(node, "done") && node_read_cloud(c, x, i, node))
+		if (!node_is(node, "done") &&
+		    (node_read_cloud(c, x, i, node) ||
+		     (was_taken(node) && action_of(c)->goal == NODE_REBOOT &&
+		      node_read_kube(c, x, i, json_str_or(node, "id", "")))))
 			return true;
 	return false;
 }
@@ -92,30 +107,57 @@ static void describe(json_t *node, const json_t *details)
 		json_put_str(node, names[i][0], json_str_at(details, names[i][1]));
 }
 
-/* Since the action before the retry: it may have come true after all. */
+/* Since the action before the retry: another boot, another instance. */
+static bool has_begun(struct step_ctx *c, json_t *node, size_t i)
+{
+	const char *now = json_str_or(node_saw_cloud(c, i), "InstanceId", "");
+	const char *boot = json_str_or(node_saw_kube(c, i), "status.nodeInfo.bootID", "");
+
+	switch (action_of(c)->goal) {
+	case NODE_REBOOT:
+		return was_taken(node) && *boot && json_str_at(node, "boot_id") &&
+		       !streq(boot, json_str_at(node, "boot_id"));
+	case NODE_REPLACE:
+		return *now && !streq(now, json_str_or(node, "id", ""));
+	case NODE_DELETE:
+		return node_saw_gone(c, i);
+	}
+	return false;
+}
+
 static bool came_true(struct step_ctx *c, json_t *node, size_t i)
 {
-	const struct node_action *action = c->step->arg;
-	const char *now = json_str_or(node_saw_cloud(c, i), "InstanceId", "");
+	const enum node_goal goal = action_of(c)->goal;
 
-	if (action->goal == NODE_DELETE)
-		return node_saw_gone(c, i);
-	if (action->goal != NODE_REPLACE || !*now ||
-	    streq(now, json_str_or(node, "id", "")) ||
-	    !streq(json_str_at(node_saw_cloud(c, i), "InstanceStatus.Status"), "Running"))
+	if (!has_begun(c, node, i))
 		return false;
-	json_put_str(node, "new_id", now);
+	if (goal == NODE_DELETE)
+		return true;
+	if (!streq(json_str_at(node_saw_cloud(c, i), "InstanceStatus.Status"),
+		   "Running") ||
+	    (goal == NODE_REBOOT && !node_kube_ready(node_saw_kube(c, i))))
+		return false;
+	if (goal == NODE_REPLACE)
+		json_put_str(node, "new_id",
+			     json_str_at(node_saw_cloud(c, i), "InstanceId"));
 	return true;
+}
+
+/* True: it is not sent. One that is under way is waited for, not asked for twice. */
+static bool is_settled_before(struct step_ctx *c, json_t *node, size_t i)
+{
+	if (came_true(c, node, i))
+		json_put_str(node, "state", "done");
+	else if (has_begun(c, node, i))
+		json_put_str(node, "state", "accepted");
+	return node_is(node, "done") || node_is(node, "accepted") ||
+	       node_is(node, "busy");
 }
 
 static void take(struct step_ctx *c, json_t *node, size_t i, bool again, int *n)
 {
-	if (node_is(node, "done"))
+	if (node_is(node, "done") || (again && is_settled_before(c, node, i)))
 		return;
-	if (again && came_true(c, node, i)) {
-		json_put_str(node, "state", "done");
-		return;
-	}
 	if (again) {
 		json_drop(node, "state");
 		json_drop(node, "code");
@@ -128,12 +170,20 @@ static void take(struct step_ctx *c, json_t *node, size_t i, bool again, int *n)
 	++*n;
 }
 
+/* Named by its instance and by its logical id: it counts once, too. */
+static bool is_twin(struct step_ctx *c, const json_t *taken, size_t i)
+{
+	const char *id = json_str_or(node_saw_cloud(c, i), "InstanceId", "");
+	const char *logical = json_str_or(node_saw_cloud(c, i), "NodeLogicalId", "");
+
+	return (*id && json_find(taken, "id", id)) ||
+	       (*logical && json_find(taken, "logical_id", logical));
+}
+
 /* AWS leaves it to the autoscaler whether a node of its groups comes back. */
 static void warn_of_autoscaler(struct step_ctx *c)
 {
-	const struct node_action *action = c->step->arg;
-
-	if (action->goal == NODE_REPLACE &&
+	if (action_of(c)->goal == NODE_REPLACE &&
 	    streq(json_str_at(saw(c, "hyperpod"), "AutoScaling.Mode"), "Enable"))
 		step_warn(c,
 			  "Karpenter scales %s: whether a node of its groups is "
@@ -157,7 +207,7 @@ void find_nodes_plan(struct step_ctx *c, struct exchange *x)
 {
 	const int64_t round = json_int_or(c->data, "round", 0);
 	const bool again = json_at(c->data, "nodes") != NULL;
-	json_t *list, *node;
+	json_t *list, *taken = json_new_list(c->arena), *node;
 	size_t i;
 	int n = 0;
 
@@ -170,11 +220,15 @@ void find_nodes_plan(struct step_ctx *c, struct exchange *x)
 	list = json_own(c->arena, json_deep_copy(list_of(c)));
 	if (fail_unknown(c, list))
 		return;
-	json_array_foreach(list, i, node)
+	json_array_foreach(list, i, node) {
+		if (is_twin(c, taken, i))
+			continue;
 		take(c, node, i, again, &n);
+		json_array_append(taken, node);
+	}
 	warn_of_autoscaler(c);
 	keep_targets(c);
-	step_save(c, "nodes", json_incref(list));
+	step_save(c, "nodes", json_incref(taken));
 	step_save(c, "round", json_integer(round + 1));
 	step_advance(c);
 }

@@ -19,7 +19,7 @@ bool node_users_observe(struct step_ctx *c, struct exchange *x)
 		const char *id = json_str_or(node, "id", "");
 		const char *name = node_kube_name(c->arena, id);
 
-		if (node_is(node, "done") || !name)
+		if (!node_is(node, "") || !name)
 			continue;
 		if (node_read_kube(c, x, i, id) ||
 		    read_kube(c, x, arena_printf(c->arena, "p%zu", i),
@@ -146,7 +146,7 @@ void node_users_plan(struct step_ctx *c, struct exchange *x)
 		json_t *stake;
 		const char *pod;
 
-		if (node_is(node, "done"))
+		if (!node_is(node, ""))
 			continue;
 		stake = json_own(c->arena, stake_of(c, i, node));
 		pod = unconfirmed(c, stake);

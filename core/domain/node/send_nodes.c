@@ -215,21 +215,55 @@ static void take_answer(struct step_ctx *c, const struct answer *a)
 	step_save(c, "nodes", json_incref(list));
 }
 
-static void fail_whole(struct step_ctx *c, const struct answer *a)
+/* Whether an earlier call has asked for nodes that are not of this one. */
+static bool others_are_sent(const struct step_ctx *c)
 {
-	struct err *e = step_fail_answer(c, a, "the nodes of %s could not be %s",
-					 hyperpod_name(c), action_of(c)->done);
+	json_t *node;
+	size_t i;
 
-	err_fix(e, "Nothing was done to these nodes. Remove the cause, then retry.");
+	json_array_foreach(node_list(c), i, node)
+		if (node_is(node, "accepted") || node_is(node, "busy") ||
+		    (node_is(node, "again") && !is_sent_here(c, node)))
+			return true;
+	return false;
+}
+
+/*
+ * The call itself was refused: nothing of it was done. False: the operation fails.
+ * Those that were sent before are waited for all the same, and the sum tells.
+ */
+static bool note_whole(struct step_ctx *c, const struct answer *a)
+{
+	json_t *list, *batch, *node;
+	size_t i;
+	struct err *e;
+
+	if (!others_are_sent(c)) {
+		e = step_fail_answer(c, a, "the nodes of %s could not be %s",
+				     hyperpod_name(c), action_of(c)->done);
+		err_fix(e, "Nothing was done to these nodes. Remove the cause, then "
+			   "retry.");
+		return false;
+	}
+	list = json_own(c->arena, json_deep_copy(node_list(c)));
+	batch = batch_of(c);
+	json_array_foreach(list, i, node) {
+		if (!json_find(batch, "asked", json_str_or(node, "asked", "")))
+			continue;
+		json_put_str(node, "state", "refused");
+		json_put_str(node, "code", a->code);
+		json_put_str(node, "message", a->message);
+	}
+	step_save(c, "nodes", json_incref(list));
+	return true;
 }
 
 void send_nodes_absorb(struct step_ctx *c, const struct answer *a)
 {
-	if (!a->ok) {
-		fail_whole(c, a);
+	if (!a->ok && !note_whole(c, a))
 		return;
-	}
-	take_answer(c, a);
+	if (a->ok)
+		take_answer(c, a);
 	step_advance(c);
 }
 
@@ -261,11 +295,10 @@ void send_again_plan(struct step_ctx *c, struct exchange *x)
 
 void send_again_absorb(struct step_ctx *c, const struct answer *a)
 {
-	if (!a->ok) {
-		fail_whole(c, a);
+	if (!a->ok && !note_whole(c, a))
 		return;
-	}
-	take_answer(c, a);
+	if (a->ok)
+		take_answer(c, a);
 	step_save(c, "again", json_integer(json_int_or(c->data, "again", 0) + 1));
 	step_goto(c, c->step->name);
 }
