@@ -7,6 +7,7 @@
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/network/compute_subnet.h"
 #include "core/domain/step/read.h"
+#include "core/domain/step/texts.h"
 #include "core/json/tree.h"
 
 /* The service needs minutes; what is there after this long waits for somebody. */
@@ -310,14 +311,7 @@ void teardown_logs_plan(struct step_ctx *c, struct exchange *x)
 /* Named by the caller: then everything in it goes, data too. */
 static bool bucket_is_given_up(const struct step_ctx *c)
 {
-	const json_t *list = json_at(c->input, "delete_buckets");
-	size_t i;
-	json_t *v;
-
-	json_array_foreach(list, i, v)
-		if (streq(json_string_value(v), name_bucket(c)))
-			return true;
-	return false;
+	return texts_have(json_at(c->input, "delete_buckets"), name_bucket(c));
 }
 
 bool teardown_objects_observe(struct step_ctx *c, struct exchange *x)

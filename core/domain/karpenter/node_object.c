@@ -4,6 +4,7 @@
 #include "core/domain/karpenter/karpenter.h"
 #include "core/domain/karpenter/node_class.h"
 #include "core/domain/step/read.h"
+#include "core/domain/step/texts.h"
 #include "core/domain/storage/storage.h"
 #include "core/json/tree.h"
 
@@ -61,17 +62,6 @@ static json_t *pod_names(const json_t *pods)
 	return list;
 }
 
-static bool is_in(const json_t *list, const char *text)
-{
-	size_t i;
-	json_t *v;
-
-	json_array_foreach(list, i, v)
-		if (streq(json_string_value(v), text))
-			return true;
-	return false;
-}
-
 bool node_object_stake(struct step_ctx *c, const char *key, const char *name,
 		       const json_t *pods)
 {
@@ -85,7 +75,7 @@ bool node_object_stake(struct step_ctx *c, const char *key, const char *name,
 	json_array_foreach(names, i, v) {
 		struct err *e;
 
-		if (c->planning || is_in(json_at(row, "pods"), json_string_value(v)))
+		if (c->planning || texts_have(json_at(row, "pods"), json_string_value(v)))
 			continue;
 		e = step_fail(c, ERR_LOSS_NOT_CONFIRMED,
 			      "the pod %s runs on a node of %s and would end",

@@ -5,6 +5,7 @@
 #include "core/domain/karpenter/karpenter.h"
 #include "core/domain/karpenter/node_class.h"
 #include "core/domain/karpenter/users.h"
+#include "core/domain/step/texts.h"
 #include "core/json/tree.h"
 
 #define TYPE_KEY "node.kubernetes.io/instance-type"
@@ -23,27 +24,6 @@ const json_t *node_pool_values(const json_t *object, const char *key)
 }
 
 /* --- what it may say -------------------------------------------------------------- */
-
-static bool has(const json_t *list, const char *text)
-{
-	size_t i;
-	json_t *v;
-
-	json_array_foreach(list, i, v)
-		if (streq(json_string_value(v), text))
-			return true;
-	return false;
-}
-
-static void add_all(json_t *to, const json_t *from)
-{
-	size_t i;
-	json_t *v;
-
-	json_array_foreach(from, i, v)
-		if (!has(to, json_string_value(v)))
-			json_array_append(to, v);
-}
 
 static const char *joined(struct arena *a, const json_t *list)
 {
@@ -68,9 +48,9 @@ static json_t *types_of(const json_t *class, const json_t *cluster, struct arena
 		const json_t *g = json_find(json_at(cluster, "InstanceGroups"),
 					    "InstanceGroupName", json_string_value(v));
 
-		add_all(types, json_at(g, "InstanceRequirements.CurrentInstanceTypes"));
+		texts_add(types, json_at(g, "InstanceRequirements.CurrentInstanceTypes"));
 		if (json_str_at(g, "InstanceType") &&
-		    !has(types, json_str_at(g, "InstanceType")))
+		    !texts_have(types, json_str_at(g, "InstanceType")))
 			json_array_append(types, json_at(g, "InstanceType"));
 	}
 	return types;
@@ -83,7 +63,8 @@ static json_t *zones_of(const json_t *class, struct arena *a)
 
 	json_array_foreach(json_at(class, "status.instanceGroups"), i, g)
 		json_array_foreach(json_at(g, "subnets"), k, s)
-			if (json_at(s, "zone") && !has(zones, json_str_at(s, "zone")))
+			if (json_at(s, "zone") &&
+			    !texts_have(zones, json_str_at(s, "zone")))
 				json_array_append(zones, json_at(s, "zone"));
 	return zones;
 }
@@ -97,7 +78,7 @@ static void check_members(const json_t *input, const char *member, const json_t 
 	json_t *v;
 
 	json_array_foreach(json_at(input, member), i, v)
-		if (!has(allowed, json_string_value(v)))
+		if (!texts_have(allowed, json_string_value(v)))
 			finding_add(f, arena_printf(f->arena, "/%s/%zu", member, i),
 				    arena_printf(f->arena,
 						 "%s is %s of no group of the node class "

@@ -8,6 +8,7 @@
 
 #include "core/domain/node/node_action.h"
 #include "core/domain/step/read.h"
+#include "core/domain/step/texts.h"
 #include "core/json/tree.h"
 
 bool node_users_observe(struct step_ctx *c, struct exchange *x)
@@ -85,17 +86,6 @@ static json_t *stake_of(struct step_ctx *c, size_t i, const json_t *node)
 			 "local_volumes", volumes);
 }
 
-static bool is_in(const json_t *list, const char *text)
-{
-	size_t i;
-	json_t *v;
-
-	json_array_foreach(list, i, v)
-		if (streq(json_string_value(v), text))
-			return true;
-	return false;
-}
-
 /* The first pod that the confirmed list does not have; NULL: none. */
 static const char *unconfirmed(const struct step_ctx *c, const json_t *stake)
 {
@@ -107,7 +97,7 @@ static const char *unconfirmed(const struct step_ctx *c, const json_t *stake)
 	if (!list)
 		return NULL;
 	json_array_foreach(json_at(stake, "pods"), i, v)
-		if (!is_in(json_at(row, "pods"), json_string_value(v)))
+		if (!texts_have(json_at(row, "pods"), json_string_value(v)))
 			return json_string_value(v);
 	return NULL;
 }

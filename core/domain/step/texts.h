@@ -1,0 +1,15 @@
+/*
+ * texts.h - lists of texts in documents of others: names, types, subnets.
+ */
+#ifndef INSTANTSTART_DOMAIN_STEP_TEXTS_H
+#define INSTANTSTART_DOMAIN_STEP_TEXTS_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+/* Whether the text is in the list; NULL is in none. */
+bool texts_have(const json_t *list, const char *text);
+/* Appends those of `from` that `to` does not have. */
+void texts_add(json_t *to, const json_t *from);
+
+#endif
