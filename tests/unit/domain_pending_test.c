@@ -40,6 +40,12 @@ struct pending_case {
 	"{'EventLevel':'Error','InstanceGroupName':'ig','EventTime':"                    \
 	"'2026-01-02T03:00:00Z','Description':'" text "'}"
 
+#define AFFINITY(operator, type)                                                         \
+	",'affinity':{'nodeAffinity':{'requiredDuringSchedulingIgnoredDuring"            \
+	"Execution':{'nodeSelectorTerms':[{'matchExpressions':[{'key':"                  \
+	"'node.kubernetes.io/instance-type','operator':'"                                \
+	operator"','values':['" type "']}]}]}}}"
+
 static const struct pending_case reasons[] = {
 	{"AS-03 limits reached",
 	 GPUS("4"),
@@ -131,6 +137,50 @@ static const struct pending_case reasons[] = {
 	 "",
 	 "",
 	 {"'code':'no_match'", "team=x"}},
+	{"a type that the pool does not have",
+	 GPUS("1") ",'nodeSelector':{'node.kubernetes.io/instance-type':'ml.p5.48xlarge'}",
+	 POOL(ANY_TYPE, "", READY),
+	 CLASS("ml.g5.xlarge", READY),
+	 "",
+	 "",
+	 "",
+	 {"'code':'no_match'", "another instance type", "ml.g5.xlarge"}},
+	{"a type by affinity: the small one is not taken",
+	 GPUS("1") AFFINITY("NotIn", "ml.g5.xlarge"),
+	 POOL(ANY_TYPE, "", READY),
+	 CLASS("ml.g5.xlarge", READY),
+	 "",
+	 "",
+	 "",
+	 {"'code':'no_match'"}},
+	{"a type by affinity: it is there",
+	 GPUS("1") AFFINITY("In", "ml.g5.xlarge"),
+	 POOL(ANY_TYPE, "", READY),
+	 CLASS("ml.g5.xlarge", READY),
+	 "",
+	 "",
+	 "",
+	 {"'code':'node_starting'"}},
+	{"a node that came after the tries",
+	 GPUS("1"),
+	 POOL(ANY_TYPE, "", READY),
+	 CLASS("ml.g5.xlarge", READY),
+	 CLAIM("b", "02:59:30",
+	       "{'type':'Launched','status':'True','lastTransitionTime':"
+	       "'2026-01-02T02:59:40Z'}"),
+	 EVENT("a", "8", "02:50:00", "02:55:00"),
+	 "",
+	 {"'code':'node_starting'", "'count':8"}},
+	{"tries that go on after a node came",
+	 GPUS("1"),
+	 POOL(ANY_TYPE, "", READY),
+	 CLASS("ml.g5.xlarge", READY),
+	 CLAIM("b", "02:50:30",
+	       "{'type':'Launched','status':'True','lastTransitionTime':"
+	       "'2026-01-02T02:50:40Z'}"),
+	 EVENT("a", "8", "02:50:00", "02:55:00"),
+	 "",
+	 {"'code':'no_capacity'", "'count':8"}},
 	{"a class that is not ready",
 	 GPUS("1"),
 	 POOL(ANY_TYPE, "", NOT_READY),

@@ -7,6 +7,7 @@
 #include "core/domain/karpenter/node_class.h"
 #include "core/domain/karpenter/node_pool.h"
 #include "core/domain/karpenter/users.h"
+#include "core/domain/step/texts.h"
 #include "core/json/tree.h"
 
 static const int64_t FRESH_MS = 60 * 60 * 1000; /* of events that say why */
@@ -58,17 +59,6 @@ static json_t *types_of(const struct pending_world *w, const json_t *class)
 	return list;
 }
 
-static bool has(const json_t *list, const char *text)
-{
-	size_t i;
-	json_t *v;
-
-	json_array_foreach(list, i, v)
-		if (streq(json_string_value(v), text))
-			return true;
-	return false;
-}
-
 static const char *joined(const struct pending_world *w, const json_t *list)
 {
 	const char *all = "";
@@ -95,7 +85,7 @@ static json_t *usable(const struct pending_world *w, const json_t *pool,
 	json_array_foreach(named, i, v) {
 		const char *name = json_string_value(v);
 
-		if (has(types, name))
+		if (texts_have(types, name))
 			json_array_append(list, v);
 		else if (name && !str_starts(name, "ml."))
 			*ret_odd = name;
@@ -199,7 +189,7 @@ static const json_t *coming(const struct pending_world *w, const char *pool)
 
 static bool is_of_class(const json_t *class, const char *group)
 {
-	return group && has(json_at(class, "spec.instanceGroups"), group);
+	return texts_have(json_at(class, "spec.instanceGroups"), group);
 }
 
 static bool is_fresh(const struct pending_world *w, const json_t *event)
@@ -241,14 +231,14 @@ static void judge_launch(const struct pending_world *w, const json_t *class,
 	const char *error = group_error(w, class);
 	json_t *tries = pending_tries(w, ret->pool);
 	const json_t *claim = coming(w, ret->pool);
+	const bool came = claim && pending_came(claim, tries);
 
 	ret->tries = tries ? json_own(w->arena, tries) : NULL;
 	if (error && speaks_of_quota(error)) {
 		ret->code = PENDING_QUOTA;
 		ret->reason = error;
-		ret->fix =
-			"Ask for an increase in Service Quotas; check_quotas names it.";
-	} else if (tries || (error && speaks_of_capacity(error))) {
+		ret->fix = "Ask for more in Service Quotas; check_quotas names it.";
+	} else if ((tries && !came) || (error && speaks_of_capacity(error))) {
 		ret->code = PENDING_CAPACITY;
 		ret->reason = tries ? pending_tries_text(w->arena, tries) : error;
 		ret->fix = "It is tried again by itself. More types, or groups in other "
@@ -272,29 +262,49 @@ static void judge_launch(const struct pending_world *w, const json_t *class,
 /* --- one pool, all pools --------------------------------------------------------------
  */
 
+/* The types that both the pool and the pod take; NULL: none, and the word is said. */
+static json_t *common_types(const struct pending_world *w, const json_t *pod,
+			    const json_t *pool, const json_t *class, struct word *ret)
+{
+	const json_t *there = types_of(w, class);
+	const char *odd;
+	json_t *types = usable(w, pool, there, &odd), *both;
+
+	both = pending_selected(w->arena, pod, types);
+	if (json_array_size(both) > 0)
+		return both;
+	if (json_array_size(types) > 0) {
+		ret->code = PENDING_MISMATCH;
+		ret->reason = arena_printf(
+			w->arena, "it selects another instance type than the pool's: %s",
+			joined(w, types));
+		ret->fix = "Change what the pod selects, or the pool and its class.";
+	} else if (odd) {
+		ret->code = PENDING_TYPE_NAME;
+		ret->reason = arena_printf(
+			w->arena, "the pool asks for %s; HyperPod's types begin with ml.",
+			odd);
+		ret->fix = arena_printf(w->arena, "Write ml.%s in the node pool.", odd);
+	} else {
+		ret->code = PENDING_TYPE_MISSING;
+		ret->reason = arena_printf(w->arena,
+					   "no group of its node class has a type that "
+					   "the pool names; they have %s",
+					   joined(w, there));
+		ret->fix = "Name one of these types in the node pool.";
+	}
+	return NULL;
+}
+
 static void judge_types(const struct pending_world *w, const struct pending_want *want,
 			const json_t *pool, const json_t *class, struct word *ret)
 {
-	const json_t *there = types_of(w, class);
-	const char *odd, *lacks;
-	json_t *types = usable(w, pool, there, &odd);
+	json_t *types = common_types(w, want->pod, pool, class, ret);
+	const char *lacks = all_short(w, want, types);
 
-	if (json_array_size(types) == 0 && odd) {
-		ret->code = PENDING_TYPE_NAME;
-		ret->reason = arena_printf(w->arena,
-					   "the pool asks for %s; HyperPod's types begin "
-					   "with ml.",
-					   odd);
-		ret->fix = arena_printf(w->arena, "Write ml.%s in the node pool.", odd);
-	} else if (json_array_size(types) == 0) {
-		ret->code = PENDING_TYPE_MISSING;
-		ret->reason = arena_printf(
-			w->arena,
-			"no group of its node class has a type that the pool "
-			"names; they have %s",
-			joined(w, there));
-		ret->fix = "Name one of these types in the node pool.";
-	} else if ((lacks = all_short(w, want, types))) {
+	if (!types)
+		return;
+	if (lacks) {
 		ret->code = PENDING_TOO_SMALL;
 		ret->reason = arena_printf(
 			w->arena, "it asks for %g of %s on one node, and %s have less",

@@ -60,6 +60,8 @@ json_t *pending_explain(const struct pending_world *w, const json_t *pod);
 
 /* tries.c: failed launches of a pool's claims. NULL: none; new otherwise. */
 json_t *pending_tries(const struct pending_world *w, const char *pool);
+/* Whether the claim has its machine since the last try failed. */
+bool pending_came(const json_t *claim, const json_t *tries);
 /* "tried 14 times since 10:02, last: …" */
 const char *pending_tries_text(struct arena *a, const json_t *tries);
 
@@ -79,5 +81,7 @@ double pending_has(const struct pending_world *w, const char *type, const char *
 /* NULL: the pod may go to nodes of the pool; else what keeps it away. */
 const char *pending_mismatch(const struct pending_world *w, const json_t *pod,
 			     const json_t *pool);
+/* Those of the types that the pod itself takes: its selector, its node affinity. */
+json_t *pending_selected(struct arena *a, const json_t *pod, const json_t *types);
 
 #endif

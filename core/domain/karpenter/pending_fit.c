@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/domain/karpenter/pending.h"
+#include "core/domain/step/texts.h"
 #include "core/json/tree.h"
 
 bool pending_quantity(const json_t *value, double *ret)
@@ -194,4 +195,62 @@ const char *pending_mismatch(const struct pending_world *w, const json_t *pod,
 				key, json_string_value(v));
 	}
 	return NULL;
+}
+
+/* --- types that the pod takes --------------------------------------------------------
+ */
+
+#define TYPE_LABEL "node.kubernetes.io/instance-type"
+#define TERMS                                                                            \
+	"spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution."     \
+	"nodeSelectorTerms"
+
+static bool expression_takes(const json_t *expression, const char *type)
+{
+	const bool listed = texts_have(json_at(expression, "values"), type);
+	const char *operator= json_str_or(expression, "operator", "");
+
+	if (!streq(json_str_at(expression, "key"), TYPE_LABEL))
+		return true;
+	return streq(operator, "In")      ? listed
+	       : streq(operator, "NotIn") ? !listed
+					  : !streq(operator, "DoesNotExist");
+}
+
+static bool term_takes(const json_t *term, const char *type)
+{
+	size_t i;
+	json_t *v;
+
+	json_array_foreach(json_at(term, "matchExpressions"), i, v)
+		if (!expression_takes(v, type))
+			return false;
+	return true;
+}
+
+static bool pod_takes(const json_t *pod, const char *type)
+{
+	const json_t *selector = json_at(pod, "spec.nodeSelector");
+	const char *named = json_string_value(json_object_get(selector, TYPE_LABEL));
+	const json_t *terms = json_at(pod, TERMS);
+	size_t i;
+	json_t *v;
+
+	if (named && !streq(named, type))
+		return false;
+	json_array_foreach(terms, i, v)
+		if (term_takes(v, type))
+			return true;
+	return json_array_size(terms) == 0;
+}
+
+json_t *pending_selected(struct arena *a, const json_t *pod, const json_t *types)
+{
+	json_t *list = json_new_list(a), *v;
+	size_t i;
+
+	json_array_foreach(types, i, v)
+		if (pod_takes(pod, json_string_value(v)))
+			json_array_append(list, v);
+	return list;
 }

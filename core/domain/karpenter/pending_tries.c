@@ -111,3 +111,19 @@ const char *pending_tries_text(struct arena *a, const json_t *tries)
 			    n == 1 ? "" : "s", json_str_or(tries, "first_at", "") + 11,
 			    json_str_or(tries, "last", ""));
 }
+
+bool pending_came(const json_t *claim, const json_t *tries)
+{
+	const json_t *launched =
+		json_find(json_at(claim, "status.conditions"), "type", "Launched");
+	const char *at =
+		json_str_or(launched, "lastTransitionTime",
+			    json_str_or(claim, "metadata.creationTimestamp", ""));
+	int64_t at_ms, tried_ms;
+
+	if (!streq(json_str_at(launched, "status"), "True") ||
+	    !time_parse_rfc3339(at, &at_ms))
+		return false;
+	return !time_parse_rfc3339(json_str_or(tries, "last_at", ""), &tried_ms) ||
+	       at_ms >= tried_ms;
+}
