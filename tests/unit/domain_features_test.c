@@ -84,6 +84,15 @@ Test(domain_features, what_is_needed_is_looked_for_before_anything_is_made)
 			    "," ADDON("amazon-sagemaker-hyperpod-taskgovernance",
 				      "v1.10.0-eksbuild.1", "ACTIVE") "}",
 		 .says = {"advance"}},
+		{.id = "one group has a way out, the other does not",
+		 ON,
+		 CHECK,
+		 .answers = "{'sagemaker:DescribeCluster':{'ClusterStatus':'InService',"
+			    "'VpcConfig':{'Subnets':['subnet-2'],'SecurityGroupIds':["
+			    "'sg-n']},'InstanceGroups':[{'InstanceGroupName':'a',"
+			    "'OverrideVpcConfig':{'Subnets':['subnet-1']}},{"
+			    "'InstanceGroupName':'b'}]}," NAT "," AGENT "," CERTS "}",
+		 .says = {"fail state-conflict never", "no route to NAT"}},
 		{.id = "there is no HyperPod cluster",
 		 ON,
 		 CHECK,

@@ -1,4 +1,5 @@
 /* What users met with the inference operator: trust, values, users. */
+#include "core/domain/feature/feature.h"
 #include "tests/unit/domain_scene.h"
 
 #define EKS                                                                              \
@@ -19,6 +20,16 @@
 	"'oidc.eks.us-west-2.amazonaws.com/id/" id ":aud':'sts.amazonaws.com',"          \
 	"'oidc.eks.us-west-2.amazonaws.com/id/" id ":sub':'system:serviceaccount:"       \
 	"hyperpod-inference-system:hyperpod-inference-controller-manager'}}}]}"
+
+#define SCALED                                                                           \
+	"'kubernetes:list scaledobjects':{'items':[{'metadata':{'name':'web',"           \
+	"'namespace':'team'}}]}"
+#define BUCKET                                                                           \
+	"'s3:HeadBucket':{},'s3:GetBucketTagging':{'TagSet':[{'Key':'cost-center',"      \
+	"'Value':'7'}]}"
+#define PROVIDER                                                                         \
+	"'iam:GetOpenIDConnectProvider':{'ClientIDList':['sts.amazonaws.com'],'Tags':[{" \
+	"'Key':'instantstart:cluster','Value':'demo'}]}"
 
 /* The text of a policy inside JSON. */
 static const char *quoted(struct arena *a, const char *policy)
@@ -54,6 +65,12 @@ Test(domain_features, IA_08_the_trust_of_the_inference_operator)
 			  "system:serviceaccount:hyperpod-inference-system:"
 			  "hyperpod-inference-controller-manager",
 			  "id/BBBB:aud", "sts.amazonaws.com", "!StringLike"}},
+		{.id = "what it is for is said",
+		 INFERENCE("inference_operator_role"),
+		 .data = "{" EKS "}",
+		 .answers = "{}",
+		 .says = {"call iam:CreateRole", ": HyperPod inference operator",
+			  "!(null)"}},
 		{.id = "IA-08 it trusts AAAA, the cluster is BBBB",
 		 INFERENCE("inference_operator_role_trust"),
 		 .data = "{" EKS "}",
@@ -87,6 +104,67 @@ Test(domain_features, IA_08_the_trust_of_the_inference_operator)
 		 .says = {"fail blocked human", "2 things",
 			  "InferenceEndpointConfig prod/llama",
 			  "JumpStartModel prod/phi"}},
+		{.id = "objects that the operator's own KEDA serves hold it",
+		 INFERENCE("refuse_users"),
+		 .data = "{" EKS "}",
+		 .answers = "{" SCALED "}",
+		 .says = {"fail blocked human", "ScaledObject team/web"}},
+		{.id = "not those that a KEDA of others serves",
+		 INFERENCE("refuse_users"),
+		 .data = "{" EKS "}",
+		 .answers = "{" SCALED ",'kubernetes:list deployments':{'items':[{"
+			    "'metadata':{'name':'keda-operator','namespace':'keda'}}]}}",
+		 .says = {"advance", "!blocked"}},
+		{.id = "an operator that Helm has installed is not joined by a second",
+		 INFERENCE("check_feature"),
+		 .data = "{" EKS "}",
+		 .answers = "{'sagemaker:DescribeCluster':{'ClusterStatus':'InService'},"
+			    "'kubernetes:list deployments':{'items':[{'metadata':{'name':"
+			    "'hyperpod-inference-operator-controller-manager',"
+			    "'namespace':'hyperpod-inference-system'}}]}}",
+		 .says = {"fail state-conflict never", "installed by Helm",
+			  "Uninstall its Helm release"}},
+		{.id = "a bucket of that name with objects of others",
+		 INFERENCE("tls_bucket"),
+		 .data = "{" EKS "}",
+		 .answers =
+			 "{" BUCKET ",'s3:ListObjectsV2':{'Contents':[{'Key':'a.pem'}]}}",
+		 .says = {"fail foreign-object human", "a.pem", "adopt"}},
+		{.id = "with objects, and asked to adopt",
+		 .input = "{'feature':'inference_operator','adopt':true}",
+		 .kind = "set_inference_operator",
+		 .step = "tls_bucket",
+		 .data = "{" EKS "}",
+		 .answers =
+			 "{" BUCKET ",'s3:ListObjectsV2':{'Contents':[{'Key':'a.pem'}]}}",
+		 .says = {"advance", "!fail"}},
+		{.id = "an empty one: a stop before its tag",
+		 INFERENCE("tls_bucket"),
+		 .data = "{" EKS "}",
+		 .answers = "{" BUCKET ",'s3:ListObjectsV2':{}}",
+		 .says = {"advance", "!fail"}},
+		{.id = "tags of others stay on it",
+		 INFERENCE("tls_bucket_tag"),
+		 .data = "{" EKS "}",
+		 .answers = "{" BUCKET ",'s3:ListObjectsV2':{}}",
+		 .says = {"call s3:PutBucketTagging", "instantstart:cluster",
+			  "cost-center"}},
+		{.id = "a provider that we made goes",
+		 INFERENCE("oidc_provider_remove"),
+		 .data = "{" EKS "}",
+		 .answers = "{" PROVIDER ",'kubernetes:list serviceaccounts':{'items':["
+			    "{'metadata':{'name':'keda-operator','annotations':{"
+			    "'eks.amazonaws.com/role-arn':'arn:aws:iam::111122223333:"
+			    "role/is-demo-inference-keda-us-west-2'}}}]}}",
+		 .says = {"call iam:DeleteOpenIDConnectProvider"}},
+		{.id = "not while others have bound roles by it",
+		 INFERENCE("oidc_provider_remove"),
+		 .data = "{" EKS "}",
+		 .answers = "{" PROVIDER ",'kubernetes:list serviceaccounts':{'items':["
+			    "{'metadata':{'name':'loki','namespace':'logs',"
+			    "'annotations':{'eks.amazonaws.com/role-arn':'arn:aws:iam::"
+			    "111122223333:role/loki'}}}]}}",
+		 .says = {"advance", "!call", "logs/loki is bound by it"}},
 		{.id = "a provider of others is used as it is",
 		 INFERENCE("oidc_provider"),
 		 .data = "{" EKS "}",
@@ -112,4 +190,32 @@ Test(domain_features, IA_08_the_trust_of_the_inference_operator)
 
 	SCENES_HOLD(rows);
 	arena_free(&a);
+}
+
+/* Issuers are made known to IAM for much else: that alone is no half of an operator. */
+Test(domain_features, a_provider_alone_is_no_part_of_the_operator)
+{
+	static const struct {
+		const char *chain, *state;
+	} rows[] = {
+		{"[{'part':'oidc_provider','state':'present'},"
+		 "{'part':'role','state':'missing'}]",
+		 "disabled"},
+		{"[{'part':'oidc_provider','state':'differs'}]", "disabled"},
+		{"[{'part':'role','state':'present'}]", "partial"},
+		{"[{'part':'bucket','state':'differs'}]", "partial"},
+		{"[{'part':'role','state':'foreign'}]", "disabled"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct arena a;
+		struct step_ctx c = {.arena = &a};
+
+		arena_init(&a, 0);
+		c.seen = json_new_object(&a);
+		cr_expect_str_eq(feature_state(&c, &features[FEATURE_INFERENCE],
+					       scene_tree(&a, rows[i].chain)),
+				 rows[i].state, "%s", rows[i].chain);
+		arena_free(&a);
+	}
 }

@@ -153,8 +153,11 @@ static void judge_role(struct step_ctx *c, json_t *list, const struct role_spec 
 		add(list, "role", name, "missing", NULL);
 		return;
 	}
-	add(list, "role", name,
-	    step_tagged_cluster(c, json_at(role, "Tags")) ? "present" : "foreign", NULL);
+	if (!step_tagged_cluster(c, json_at(role, "Tags"))) {
+		add(list, "role", name, "foreign", NULL);
+		return;
+	}
+	add(list, "role", name, "present", NULL);
 	judge_trust(c, list, s, name, role);
 	for (size_t i = 0; i < ROLE_MANAGED_MAX && s->managed[i]; i++)
 		whole &= json_find(attached, "PolicyName", s->managed[i]) != NULL;

@@ -53,6 +53,10 @@ const char *survey_key(const struct step_ctx *c, const char *what, const char *n
  * data.elsewhere. */
 void survey_save(struct step_ctx *c, const struct feature *f);
 
+/* The deployment of an inference operator that Helm has installed; NULL: there is
+ * none. It has other names than the add-on's, and both must never run. */
+const char *survey_charted(const struct step_ctx *c);
+
 /* --- judges --------------------------------------------------------------------- */
 
 /* [{name, title, found, needed, state: ok | brought | blocked, detail}] */

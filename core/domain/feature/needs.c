@@ -80,6 +80,20 @@ static void judge_training(struct step_ctx *c, json_t *list)
 	    trouble ? "blocked" : "ok", trouble ? "add the endpoint or the rule" : NULL);
 }
 
+/* https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-model-deployment-setup.html
+ */
+static void judge_chart(struct step_ctx *c, json_t *list)
+{
+	const char *deployment = survey_charted(c);
+
+	if (deployment)
+		add(list, "inference_chart", "The operator",
+		    arena_printf(c->arena, "installed by Helm (deployment %s)",
+				 deployment),
+		    "none, or the add-on", "blocked",
+		    "Uninstall its Helm release: two of them fight over every endpoint");
+}
+
 static void judge_hyperpod(struct step_ctx *c, json_t *list)
 {
 	const json_t *cluster = saw(c, "hyperpod");
@@ -112,6 +126,8 @@ json_t *feature_needs(struct step_ctx *c, const struct feature *f)
 		judge_component(c, f, f->brings[i], list);
 	if (f->id == FEATURE_TRAINING)
 		judge_training(c, list);
+	if (f->id == FEATURE_INFERENCE)
+		judge_chart(c, list);
 	if (f->id == FEATURE_AUTOSCALING)
 		judge_autoscaling(c, list);
 	return list;

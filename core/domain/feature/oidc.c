@@ -8,6 +8,7 @@
 #include "core/domain/cluster/teardown.h"
 #include "core/domain/feature/toggle.h"
 #include "core/domain/step/read.h"
+#include "core/domain/step/texts.h"
 #include "core/json/tree.h"
 
 bool oidc_observe(struct step_ctx *c, struct exchange *x)
@@ -25,13 +26,7 @@ static const char *audience(const struct step_ctx *c)
 
 static bool knows_audience(const struct step_ctx *c)
 {
-	size_t i;
-	json_t *v;
-
-	json_array_foreach(json_at(saw(c, "oidc"), "ClientIDList"), i, v)
-		if (streq(json_string_value(v), audience(c)))
-			return true;
-	return false;
+	return texts_have(json_at(saw(c, "oidc"), "ClientIDList"), audience(c));
 }
 
 static void keep_audience(struct step_ctx *c, struct exchange *x)
@@ -102,17 +97,55 @@ static const char *made_arn(const struct step_ctx *c)
 	return owned ? owned : json_at(c->data, "eks.issuer") ? oidc_arn(c) : NULL;
 }
 
+/* The cluster stays: others may have bound roles by it since. */
+static bool is_toggle(const struct step_ctx *c)
+{
+	return step_input(c, "feature") != NULL;
+}
+
 bool oidc_remove_observe(struct step_ctx *c, struct exchange *x)
 {
-	return made_arn(c) &&
-	       read_aws(c, x, "oidc", AWS_IAM_GetOpenIDConnectProvider,
+	if (!made_arn(c))
+		return false;
+	return read_aws(c, x, "oidc", AWS_IAM_GetOpenIDConnectProvider,
 			json_packf(c->arena, "{s:s}", "OpenIDConnectProviderArn",
-				   made_arn(c)));
+				   made_arn(c))) ||
+	       (is_toggle(c) && saw_ok(c, "oidc") &&
+		read_kube(c, x, "accounts",
+			  &(struct kube_request){.verb = KUBE_LIST,
+						 .api = "v1",
+						 .plural = "serviceaccounts"}));
+}
+
+static bool is_bound_by_us(const struct step_ctx *c, const char *role)
+{
+	for (const struct bound_account *b = bound_accounts; b->name; b++)
+		if (streq(role, name_role_arn(c, b->role->purpose)))
+			return true;
+	return false;
+}
+
+/* "NAMESPACE/NAME" of one that becomes a role of others by the provider. */
+static const char *other_user(struct step_ctx *c)
+{
+	size_t i;
+	json_t *a;
+
+	json_array_foreach(json_at(saw(c, "accounts"), "items"), i, a) {
+		const char *role = json_string_value(json_object_get(
+			json_at(a, "metadata.annotations"), ROLE_ANNOTATION));
+
+		if (role && !is_bound_by_us(c, role))
+			return arena_printf(c->arena, "%s/%s",
+					    json_str_or(a, "metadata.namespace", "?"),
+					    json_str_or(a, "metadata.name", "?"));
+	}
+	return NULL;
 }
 
 void oidc_remove_plan(struct step_ctx *c, struct exchange *x)
 {
-	const char *arn = made_arn(c);
+	const char *arn = made_arn(c), *user;
 
 	if (!arn)
 		return;
@@ -122,6 +155,14 @@ void oidc_remove_plan(struct step_ctx *c, struct exchange *x)
 	}
 	if (!step_tagged_cluster(c, json_at(saw(c, "oidc"), "Tags")))
 		return; /* it was there before, for others */
+	user = is_toggle(c) ? other_user(c) : NULL;
+	if (user) {
+		step_save_str(c, "kept.oidc_provider",
+			      arena_printf(c->arena,
+					   "the service account %s is bound by it",
+					   user));
+		return;
+	}
 	c->item = arn;
 	exchange_aws(x, AWS_IAM_DeleteOpenIDConnectProvider,
 		     json_packf(c->arena, "{s:s}", "OpenIDConnectProviderArn", arn));

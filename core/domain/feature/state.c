@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/domain/feature/feature.h"
+#include "core/domain/hyperpod/update_cluster.h"
 #include "core/domain/karpenter/karpenter.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
@@ -52,6 +53,23 @@ static bool has_state(const json_t *chain, const char *state)
 	return json_find(chain, "state", state) != NULL;
 }
 
+/* A provider alone is no part of the feature: it is the cluster's, for all that bind
+ * roles by web identity. */
+static bool is_left_over(const json_t *chain)
+{
+	size_t i;
+	json_t *part;
+
+	json_array_foreach(chain, i, part) {
+		const char *state = json_str_or(part, "state", "");
+
+		if (!streq(json_str_at(part, "part"), "oidc_provider") &&
+		    (streq(state, "present") || streq(state, "differs")))
+			return true;
+	}
+	return false;
+}
+
 static const char *addon_state(const struct step_ctx *c, const struct feature *f,
 			       const json_t *chain)
 {
@@ -60,9 +78,7 @@ static const char *addon_state(const struct step_ctx *c, const struct feature *f
 	const char *issue = json_str_or(addon, "health.issues.0.code", "");
 
 	if (!addon)
-		return has_state(chain, "present") || has_state(chain, "differs")
-			       ? "partial"
-			       : "disabled";
+		return is_left_over(chain) ? "partial" : "disabled";
 	if (is_one_of(status, "CREATING UPDATING DELETING"))
 		return "pending";
 	if (!step_tagged_cluster(c, json_at(addon, "tags")))
@@ -100,7 +116,7 @@ static const char *tiered_state(const struct step_ctx *c)
 {
 	const json_t *cluster = saw(c, "hyperpod");
 
-	if (is_one_of(json_str_or(cluster, "ClusterStatus", ""), "Updating Creating"))
+	if (update_cluster_is_busy(json_str_or(cluster, "ClusterStatus", "")))
 		return "pending";
 	return streq(json_str_or(cluster, "TieredStorageConfig.Mode", "Disable"),
 		     "Enable")

@@ -64,6 +64,41 @@ static bool list_kube(struct step_ctx *c, struct exchange *x, const char *key,
 			.verb = KUBE_LIST, .api = api, .plural = plural, .ns = ns});
 }
 
+/* --- what runs by other means ------------------------------------------------------ */
+
+static bool read_deployments(struct step_ctx *c, struct exchange *x)
+{
+	return list_kube(c, x, "deployments", "apps/v1", "deployments", NULL);
+}
+
+/* Installed by other means than ours and in another place. */
+static bool runs_elsewhere(const struct step_ctx *c, const char *name)
+{
+	size_t i;
+	json_t *d;
+
+	json_array_foreach(json_at(saw(c, "deployments"), "items"), i, d)
+		if (streq(json_str_at(d, "metadata.name"), name) &&
+		    !streq(json_str_at(d, "metadata.namespace"), component_inference.ns))
+			return true;
+	return false;
+}
+
+const char *survey_charted(const struct step_ctx *c)
+{
+	size_t i;
+	json_t *d;
+
+	if (!saw_missing(c, survey_key(c, "addon", component_inference.name)))
+		return NULL;
+	json_array_foreach(json_at(saw(c, "deployments"), "items"), i, d)
+		if (streq(json_str_at(d, "metadata.namespace"), component_inference.ns) &&
+		    str_starts(json_str_or(d, "metadata.name", ""),
+			       "hyperpod-inference-operator"))
+			return json_str_at(d, "metadata.name");
+	return NULL;
+}
+
 /* --- needs ----------------------------------------------------------------------- */
 
 static bool read_components(struct step_ctx *c, struct exchange *x,
@@ -107,8 +142,7 @@ static bool read_needs(struct step_ctx *c, struct exchange *x, const struct feat
 	if (f->id == FEATURE_AUTOSCALING)
 		return list_kube(c, x, "agents", "apps/v1", "daemonsets",
 				 component_training.ns);
-	return f->id == FEATURE_INFERENCE &&
-	       list_kube(c, x, "deployments", "apps/v1", "deployments", NULL);
+	return f->id == FEATURE_INFERENCE && read_deployments(c, x);
 }
 
 /* --- users ----------------------------------------------------------------------- */
@@ -136,7 +170,13 @@ static bool read_users(struct step_ctx *c, struct exchange *x, const struct feat
 		    list_kube(c, x, survey_key(c, "users", user_kinds[i].plural),
 			      user_kinds[i].api, user_kinds[i].plural, NULL))
 			return true;
-	return false;
+	return f->id == FEATURE_INFERENCE && read_deployments(c, x);
+}
+
+/* ScaledObjects that a KEDA of others serves do not need the operator's. */
+static bool is_served_elsewhere(const struct step_ctx *c, const struct user_kind *k)
+{
+	return streq(k->plural, "scaledobjects") && runs_elsewhere(c, "keda-operator");
 }
 
 /* A job that has ended needs nobody. */
@@ -160,7 +200,7 @@ json_t *feature_users(struct step_ctx *c, const struct feature *f)
 	for (size_t i = 0; i < N_USER_KINDS; i++) {
 		const struct user_kind *k = &user_kinds[i];
 
-		if (k->feature != f->id)
+		if (k->feature != f->id || is_served_elsewhere(c, k))
 			continue;
 		json_array_foreach(
 			json_at(saw(c, survey_key(c, "users", k->plural)), "items"), n,
@@ -191,19 +231,6 @@ bool survey_observe(struct step_ctx *c, struct exchange *x, const struct feature
 	return ((parts & SURVEY_NEEDS) && read_needs(c, x, f)) ||
 	       ((parts & SURVEY_CHAIN) && chain_read(c, x, f)) ||
 	       ((parts & SURVEY_USERS) && read_users(c, x, f));
-}
-
-/* Installed by other means than ours and in another place. */
-static bool runs_elsewhere(const struct step_ctx *c, const char *name)
-{
-	size_t i;
-	json_t *d;
-
-	json_array_foreach(json_at(saw(c, "deployments"), "items"), i, d)
-		if (streq(json_str_at(d, "metadata.name"), name) &&
-		    !streq(json_str_at(d, "metadata.namespace"), component_inference.ns))
-			return true;
-	return false;
 }
 
 void survey_save(struct step_ctx *c, const struct feature *f)

@@ -29,12 +29,34 @@ bool tls_bucket_observe(struct step_ctx *c, struct exchange *x)
 		 read_aws(c, x, "objects", AWS_S3_ListObjectsV2, in)));
 }
 
+/* Untagged and empty: a stop between two calls of ours. With content it is a matter of
+ * consent, because the content goes with the feature. */
+static void keep_bucket(struct step_ctx *c)
+{
+	const bool adopt = json_bool_or(c->input, "adopt", false);
+	const char *key = json_str_at(saw(c, "objects"), "Contents.0.Key");
+	struct err *e;
+
+	if (is_ours(c) || adopt || !key) {
+		step_own(c, "s3:bucket", name_tls_bucket(c), NULL,
+			 is_ours(c) || !key ? "made" : "adopted");
+		return;
+	}
+	e = step_fail(c, ERR_FOREIGN_OBJECT,
+		      "the bucket %s holds objects and has no tag of this cluster",
+		      name_tls_bucket(c));
+	err_field(e, "", key, "an empty bucket, or the tag instantstart:cluster");
+	err_fix(e,
+		"Ask with adopt to take it over (its objects are then deleted when the "
+		"feature is turned off), or empty it.");
+}
+
 void tls_bucket_create_plan(struct step_ctx *c, struct exchange *x)
 {
 	json_t *in = by_bucket(c);
 
 	if (saw_ok(c, "bucket")) {
-		step_own(c, "s3:bucket", name_tls_bucket(c), NULL, "made");
+		keep_bucket(c);
 		return;
 	}
 	if (!streq(c->where->region, "us-east-1"))
@@ -64,14 +86,25 @@ void tls_bucket_create_absorb(struct step_ctx *c, const struct answer *a)
 	}
 }
 
-/* The name is ours alone, so what has no tag lost it, or never got it. */
+/* The call replaces all tags: those of others stay. */
+static json_t *tags_with_ours(struct step_ctx *c)
+{
+	json_t *all = json_copy(step_tags(c)), *tag;
+	size_t i;
+
+	json_array_foreach(json_at(saw(c, "tags"), "TagSet"), i, tag)
+		if (!json_find(all, "Key", json_str_or(tag, "Key", "")))
+			json_array_append(all, tag);
+	return all;
+}
+
 void tls_bucket_tag_plan(struct step_ctx *c, struct exchange *x)
 {
 	json_t *in = by_bucket(c);
 
 	if (is_ours(c))
 		return;
-	json_put(in, "Tagging.TagSet", json_incref(step_tags(c)));
+	json_put(in, "Tagging.TagSet", tags_with_ours(c));
 	exchange_aws(x, AWS_S3_PutBucketTagging, in);
 	x->what = arena_printf(c->arena, "Tag the bucket %s", name_tls_bucket(c));
 }

@@ -8,45 +8,25 @@
  */
 #include "core/domain/feature/feature.h"
 #include "core/domain/step/read.h"
+#include "core/domain/step/texts.h"
 #include "core/json/tree.h"
 
 enum { HTTPS = 443 };
-
-static bool has_text(const json_t *list, const char *text)
-{
-	size_t i;
-	json_t *v;
-
-	json_array_foreach(list, i, v)
-		if (streq(json_string_value(v), text))
-			return true;
-	return false;
-}
-
-static void add_all(json_t *to, const json_t *list)
-{
-	size_t i;
-	json_t *v;
-
-	json_array_foreach(list, i, v)
-		if (!has_text(to, json_string_value(v)))
-			json_push(to, json_incref(v));
-}
 
 /* Subnets or groups of every instance group: its own, or the cluster's. */
 static json_t *of_nodes(struct step_ctx *c, const char *member)
 {
 	const json_t *cluster = saw(c, "hyperpod");
+	const json_t *shared =
+		json_at(cluster, arena_printf(c->arena, "VpcConfig.%s", member));
 	json_t *all = json_new_list(c->arena), *g;
 	const char *own = arena_printf(c->arena, "OverrideVpcConfig.%s", member);
 	size_t i;
 
 	json_array_foreach(json_at(cluster, "InstanceGroups"), i, g)
-		if (json_len_at(g, own))
-			add_all(all, json_at(g, own));
+		texts_add(all, json_len_at(g, own) ? json_at(g, own) : shared);
 	if (json_array_size(all) == 0)
-		add_all(all,
-			json_at(cluster, arena_printf(c->arena, "VpcConfig.%s", member)));
+		texts_add(all, shared);
 	return all;
 }
 
@@ -91,7 +71,7 @@ static bool rule_fits(const json_t *rule, const json_t *from)
 	      json_int_or(rule, "ToPort", 0) >= HTTPS))
 		return false;
 	json_array_foreach(json_at(rule, "UserIdGroupPairs"), i, pair)
-		if (has_text(from, json_str_or(pair, "GroupId", "")))
+		if (texts_have(from, json_str_or(pair, "GroupId", "")))
 			return true;
 	return json_len_at(rule, "IpRanges") > 0;
 }

@@ -105,8 +105,8 @@ void role_create_plan(struct step_ctx *c, struct exchange *x)
 	json_put_str(in, "PermissionsBoundary",
 		     boundary ? boundary : c->cfg->permissions_boundary);
 	exchange_aws(x, AWS_IAM_CreateRole, in);
-	x->what = arena_printf(c->arena, "Create the role %s for %s", role_of(c),
-			       spec_of(c)->service);
+	x->what = arena_printf(c->arena, "Create the role %s: %s", role_of(c),
+			       spec_of(c)->description);
 }
 
 void role_create_absorb(struct step_ctx *c, const struct answer *a)
@@ -170,8 +170,8 @@ void role_absorb(struct step_ctx *c, const struct answer *a)
 {
 	/* A role made a moment ago may not be everywhere yet. */
 	if (!a->ok && a->errc == ERR_CLOUD_NOT_FOUND)
-		step_retry(c, ERR_ROLE_NOT_READY, "the role %s is not visible yet",
-			   role_of(c));
+		step_retry(c, ERR_ROLE_NOT_READY, "the role %s is not visible yet: %s",
+			   role_of(c), a->message ? a->message : "not found");
 	else if (!a->ok)
 		step_fail_answer(c, a, "the policy of the role %s was refused",
 				 role_of(c));
