@@ -271,9 +271,21 @@ void ks_answer_items(struct ks_req *q, json_t *items, json_t *meta)
 			     "metadata", meta, "items", some));
 }
 
-static bool expired(struct ks_req *q, const char *text)
+/* With a token to go on from there, at the cost of a list that is not of one moment. */
+static bool token_expired(struct ks_req *q, const char *after)
 {
-	return ks_fail(q, 410, "Expired", "%s", text);
+	json_t *status = ks_status(
+		q->a, 410, "Expired",
+		"The provided continue parameter is too old to display a consistent list "
+		"result. You can start a new list without the continue parameter, or use the "
+		"continue token in this response to retrieve the remainder of the results. "
+		"Continuing with the provided token results in an inconsistent list - objects "
+		"that were created, modified, or deleted between the time the first chunk was "
+		"returned and now may show up in the list.",
+		NULL, NULL, NULL);
+
+	json_put_str(status, "metadata.continue", make_token(q, after, ks_rv(&q->k)));
+	return ks_answer(q, 410, status);
 }
 
 /* What is listed: now, or as it was. */
@@ -297,12 +309,10 @@ static bool choose_version(struct ks_req *q, const json_t *token, struct chunk *
 		return true;
 	}
 	if (c->version < ks_history_floor(&q->k))
-		return expired(
-			q, token ? "The provided continue parameter is too old to "
-				   "display a consistent list result. You can start a "
-				   "new list without the continue parameter."
-				 : "The resourceVersion for the provided list is too "
-				   "old.");
+		return token ? token_expired(q, c->after)
+			     : ks_fail(q, 410, "Expired",
+				       "The resourceVersion for the provided list is too "
+				       "old.");
 	c->objects = objects_at(q, c->version);
 	return true;
 }
@@ -327,9 +337,7 @@ void ks_serve_list(struct ks_req *q)
 		return;
 	}
 	if (token && q->k.now_ms - json_int_or(token, "at", 0) > CONTINUE_LIFE_MS) {
-		expired(q, "The provided continue parameter is too old to display a "
-			   "consistent list result. You can start a new list without the "
-			   "continue parameter.");
+		token_expired(q, c.after);
 		return;
 	}
 	if (!choose_version(q, token, &c))

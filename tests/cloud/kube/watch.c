@@ -105,14 +105,13 @@ static void put_changes(struct watch *w, struct ks *k, struct arena *a, struct b
 	w->rv = ks_rv(k);
 }
 
-static void put_expired(struct arena *a, struct buf *b)
+static void put_expired(struct arena *a, struct buf *b, int64_t version, int64_t floor)
 {
-	json_write_to(
-		b, json_packf(a, "{s:s,s:O}", "type", "ERROR", "object",
-			      ks_status(a, 410, "Expired",
-					"The resourceVersion for the provided watch is "
-					"too old.",
-					NULL, NULL, NULL)));
+	const char *why = arena_printf(a, "too old resource version: %lld (%lld)",
+				       (long long)version, (long long)floor);
+
+	json_write_to(b, json_packf(a, "{s:s,s:O}", "type", "ERROR", "object",
+				    ks_status(a, 410, "Expired", why, NULL, NULL, NULL)));
 	buf_addc(b, '\n');
 }
 
@@ -134,7 +133,7 @@ static bool more(void *ctx, struct arena *a, const char **ret_p, size_t *ret_n)
 	if (w->initial)
 		put_initial(w, &k, a, &b);
 	if (w->rv < ks_history_floor(&k)) {
-		put_expired(a, &b);
+		put_expired(a, &b, w->rv, ks_history_floor(&k));
 		w->done = true;
 	} else {
 		put_changes(w, &k, a, &b);

@@ -6,19 +6,18 @@ import {StringDecoder} from 'node:string_decoder';
 
 const TIMEOUT_MS = 60000;
 
-/** target: {url, token?, headers?, ca?, cert?, key?, insecure?} */
+/** target: {url, token?, ca?, forget?}; forget() makes the server lose its history. */
 export function api(target)
 {
 	const base = new URL(target.url);
-	const agent = base.protocol === 'https:' ? new https.Agent({keepAlive: true, ca: target.ca,
-		cert: target.cert, key: target.key, rejectUnauthorized: !target.insecure})
+	const agent = base.protocol === 'https:' ? new https.Agent({keepAlive: true, ca: target.ca})
 		: new http.Agent({keepAlive: true});
 
 	function open(method, path, o, onResponse, onError)
 	{
 		const text = o.body === undefined ? undefined
 			: typeof o.body === 'string' ? o.body : JSON.stringify(o.body);
-		const headers = {'user-agent': 'diff/1.0', accept: 'application/json', ...target.headers};
+		const headers = {'user-agent': 'diff/1.0', accept: 'application/json'};
 
 		if (target.token)
 			headers.authorization = `Bearer ${target.token}`;

@@ -32,7 +32,17 @@ export async function simulated(out)
 	await post('settings', {kube_tokens: {admin: 'system:admin'}});
 	await post('kube', {name: 'table', id: 'table'});
 	return {
-		target: {url: `${url}/k8s/table`, token: 'admin'},
+		target: {
+			url: `${url}/k8s/table`, token: 'admin',
+			/* Its history goes with the next change. */
+			async forget() {
+				await post('settings', {kube_history: 0});
+				await fetch(`${url}/k8s/table/api/v1/namespaces/default`, {method: 'PATCH',
+					headers: {authorization: 'Bearer admin', 'content-type': 'application/merge-patch+json'},
+					body: '{"metadata":{"annotations":{"example.com/a":"b"}}}'});
+				await post('settings', {kube_history: null});
+			},
+		},
 		async stop() {
 			server.kill();
 			await new Promise(done => (server.exitCode === null && server.signalCode === null

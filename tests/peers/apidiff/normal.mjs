@@ -55,6 +55,7 @@ function metadata(m)
 export function words(text)
 {
 	return text.replace(UID, '<uid>').replace(/kube-api-access-[a-z0-9]{5}/g, 'kube-api-access-<x>').replace(/current: \d+/g, 'current: <rv>')
+		.replace(/too old resource version: \d+ \(\d+\)/g, 'too old resource version: <rv> (<rv>)')
 		.replace(/ResourceVersion in record \(\d+\)/g, 'ResourceVersion in record (<rv>)')
 		.replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, '<time>');
 }
@@ -95,7 +96,7 @@ function failure(s)
 
 	return {status: s.status, code: s.code, reason: s.reason,
 		...(WORDS.includes(s.reason) ? {message: words(s.message ?? '')} : {}), ...(d.kind ? {kind: d.kind} : {}), ...(d.group ? {group: d.group} : {}),
-		...(d.name ? {name: words(d.name)} : {}), ...(causes.length ? {causes} : {}),
+		...(d.name ? {name: words(d.name)} : {}), ...(s.metadata?.continue ? {continue: true} : {}), ...(causes.length ? {causes} : {}),
 		...(d.retryAfterSeconds ? {retryAfterSeconds: d.retryAfterSeconds} : {})};
 }
 

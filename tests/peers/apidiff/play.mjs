@@ -40,6 +40,8 @@ export async function play(target, scenes, only = undefined)
 		},
 		note,
 		ask: server.ask,
+		/** The server forgets what was: from now on old versions have expired. */
+		forget: () => target.forget(),
 		/** Until fn(answer) holds; the answer. */
 		async until(path, fn, ms = 30000) {
 			const end = Date.now() + ms;

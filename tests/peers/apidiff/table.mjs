@@ -18,7 +18,7 @@ export const scenes = [
 	...of('server', server, 'discovery', 'refusals'),
 	...of('objects', objects, 'creates', 'validation', 'dryRuns', 'updates'),
 	...of('lists', lists, 'chunks', 'selectors', 'versions', 'forms'),
-	...of('watches', watches, 'watches', 'expiry'),
+	...of('watches', watches, 'watches'),
 	...of('patches', patches, 'jsonPatches', 'mergePatches', 'strategicMerges'),
 	...of('applies', applies, 'applies', 'ownership'),
 	...of('deletes', deletes, 'deletes', 'owners', 'collections', 'pods', 'namespaces'),
@@ -26,4 +26,6 @@ export const scenes = [
 	...of('subs', subs, 'statuses', 'scales', 'evictions', 'bindings', 'logs', 'tokens'),
 	...of('custom', custom, 'definitions', 'resources', 'applies', 'ends'),
 	...of('access', access, 'strangers', 'roles', 'reviews'),
+	/* Last: the servers lose their history. */
+	...of('watches', watches, 'expiry'),
 ];

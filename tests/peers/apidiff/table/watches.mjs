@@ -84,9 +84,26 @@ export async function watches(k)
 	await k.watch('watch of the future', `${CM}?watch=true&resourceVersion=99999999&timeoutSeconds=2`, {until: () => false, ms: 5000});
 }
 
-/* Only a server that forgets at once is so old: ours by its setting, a real one by compaction. */
 export async function expiry(k)
 {
-	await k.watch('watch from version 1', `/api/v1/configmaps?watch=true&resourceVersion=1&timeoutSeconds=5`,
-		{until: e => e.length > 0, ms: 8000, keep: e => e.type === 'ERROR'});
+	const AT = '/api/v1/namespaces/diff-expiry/configmaps';
+
+	await k.namespace('diff-expiry');
+	for (const name of ['a', 'b', 'c'])
+		await k.set('POST', AT, configMap(name));
+	const first = await k.set('GET', `${AT}?limit=1`);
+	const rv = first.metadata.resourceVersion;
+
+	await k.set('PATCH', `${AT}/a`, {data: {n: '1'}}, PATCH.merge);
+	await k.forget();
+	await k.until(`${AT}/a`, r => r.status === 200);
+	await k.set('PATCH', `${AT}/a`, {data: {n: '2'}}, PATCH.merge);
+	await k.case('list, a token that is too old', 'GET', `${AT}?limit=1&continue=${encodeURIComponent(first.metadata.continue)}`);
+	await k.case('list at a version that is gone', 'GET', `${AT}?resourceVersion=${rv}&resourceVersionMatch=Exact`);
+	await k.case('list not older than a version that is gone', 'GET',
+		`${AT}?resourceVersion=${rv}&resourceVersionMatch=NotOlderThan`, {also: r => r.body.items.length});
+	await k.watch('watch from a version that is gone', `${AT}?watch=true&resourceVersion=${rv}&timeoutSeconds=5`,
+		{until: e => e.length > 0, ms: 8000});
+	await k.watch('watch from version 1', `${AT}?watch=true&resourceVersion=1&timeoutSeconds=5`,
+		{until: e => e.length > 0, ms: 8000});
 }
