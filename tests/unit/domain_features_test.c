@@ -69,6 +69,14 @@ Test(domain_features, what_is_needed_is_looked_for_before_anything_is_made)
 			    "'Deployment'}}",
 		 .says = {"advance", "installed otherwise", "'elsewhere'",
 			  "!'state':'brought'"}},
+		{.id = "DP-09 an agent of somebody's chart is not written over",
+		 ON,
+		 CHECK,
+		 .answers = "{" POD "," NAT "," CERTS
+			    ",'kubernetes:get daemonsets eks-pod-identity-agent':{'kind':"
+			    "'DaemonSet'}}",
+		 .says = {"advance", "installed otherwise", "'elsewhere'",
+			  "!'state':'brought'"}},
 		{.id = "TC-06 task governance is too old",
 		 ON,
 		 CHECK,

@@ -219,3 +219,44 @@ Test(domain_features, a_provider_alone_is_no_part_of_the_operator)
 		arena_free(&a);
 	}
 }
+
+/* What may be done to anything at all: of a controller that any pod's service can drive.
+ */
+Test(domain_features, the_load_balancer_controller_changes_only_what_it_has_made)
+{
+	static const char *const tagged[] = {
+		"ec2:CreateTags",
+		"ec2:DeleteTags",
+		"ec2:DeleteSecurityGroup",
+		"elasticloadbalancing:AddTags",
+		"elasticloadbalancing:DeleteLoadBalancer",
+		"elasticloadbalancing:DeleteTargetGroup",
+		"elasticloadbalancing:ModifyLoadBalancerAttributes",
+		"elasticloadbalancing:RegisterTargets",
+	};
+	const struct where where = {.account = "111122223333", .partition = "aws-cn"};
+	struct arena a;
+	struct step_ctx c = {.arena = &a, .where = &where};
+	json_t *list, *s;
+	size_t i, found = 0;
+
+	arena_init(&a, 0);
+	list = json_own(&a, load_balancer_statements(&c));
+	json_array_foreach(list, i, s) {
+		const char *text = json_text(&a, s);
+		const bool any = streq(json_str_at(s, "Resource"), "*") &&
+				 !json_at(s, "Condition");
+
+		cr_expect_null(strstr(text, "arn:aws:"), "%s", text);
+		for (size_t k = 0; k < sizeof(tagged) / sizeof(tagged[0]); k++) {
+			const bool has = strstr(text, tagged[k]) != NULL;
+
+			found += has;
+			cr_expect_not(has && any, "%s of anything", tagged[k]);
+		}
+	}
+	cr_expect_geq(found, sizeof(tagged) / sizeof(tagged[0]));
+	/* All inline policies of a role together. */
+	cr_expect_lt(strlen(json_text(&a, list)), 10000);
+	arena_free(&a);
+}

@@ -51,6 +51,11 @@ const struct component component_pod_identity = {
 	.title = "EKS Pod Identity agent",
 	.via = COMPONENT_ADDON,
 	.addon = "eks-pod-identity-agent",
+	.sign = {.verb = KUBE_GET,
+		 .api = "apps/v1",
+		 .plural = "daemonsets",
+		 .ns = "kube-system",
+		 .name = "eks-pod-identity-agent"},
 	.pods_per_node = 1,
 };
 const struct component component_coredns = {

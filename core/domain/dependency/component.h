@@ -47,6 +47,8 @@ const struct component *component_find(const char *name);
 /* The chart pinned for the component: {chart, version, digest}; NULL: none. */
 const json_t *component_chart(const struct where *w, const struct component *k);
 
+/* load_balancers.c: statements of the controller's policy; new. */
+json_t *load_balancer_statements(struct step_ctx *c);
 /* Policies that the roles of CSI drivers and controllers need. */
 extern const struct role_spec role_s3_csi, role_fsx_csi, role_load_balancers,
 	role_training, role_inference, role_inference_scale, role_inference_load;
