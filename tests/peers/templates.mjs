@@ -91,6 +91,9 @@ const never = [
 	['iam:CreateRole', 'arn:aws:iam::123456789012:role/admin'],
 	['iam:PassRole', 'arn:aws:iam::123456789012:role/is-a', {'iam:PassedToService': 'ec2.amazonaws.com'}],
 	['iam:PassRole', 'arn:aws:iam::123456789012:role/admin', {'iam:PassedToService': 'eks.amazonaws.com'}],
+	['iam:PassRole', 'arn:aws:iam::123456789012:role/admin', {'iam:PassedToService': 'lambda.amazonaws.com'}],
+	['iam:PassRole', 'arn:aws:iam::123456789012:role/admin'],
+	['iam:PutRolePolicy', 'arn:aws:iam::123456789012:role/theirs'],
 	['iam:CreateUser', '*'], ['iam:CreatePolicyVersion', '*'],
 	['cloudformation:DeleteStack', 'arn:aws:cloudformation:us-west-2:123456789012:stack/other/1'],
 	['ec2:DeleteVpc', '*'], ['ec2:DeleteSubnet', '*'], ['ec2:DeleteSecurityGroup', '*'],
@@ -104,6 +107,10 @@ const never = [
 for (const [action, resource, context] of never)
 	await t.case(`not allowed: ${action} on ${resource} ${Object.values(context ?? {})}`, () =>
 		assert(!allows(policy, action, resource, context), 'it is'));
+/* Groups of an imported cluster have roles of others. */
+for (const to of ['sagemaker.amazonaws.com', 'hyperpod.sagemaker.amazonaws.com'])
+	await t.case(`allowed: a role of others to ${to}`, () => assert(allows(policy, 'iam:PassRole',
+		'arn:aws:iam::123456789012:role/theirs', {'iam:PassedToService': to}), 'it is not'));
 /* Actions that no service has would allow nothing. */
 for (const action of new Set(policy.Statement.flatMap(s => s.Action))) {
 	const [prefix, name] = action.split(':');

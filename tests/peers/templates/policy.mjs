@@ -81,6 +81,12 @@ export function needs(r, tags)
 			pass(g.ExecutionRole, 'sagemaker.amazonaws.com');
 		all.push({action: 'sagemaker:AddTags', resource: resourceOf(r), context});
 	}
+	if (service === 'sagemaker' && op === 'UpdateCluster') {
+		for (const g of input.InstanceGroups ?? [])
+			pass(g.ExecutionRole, 'sagemaker.amazonaws.com');
+		if (input.ClusterRole)
+			pass(input.ClusterRole, 'hyperpod.sagemaker.amazonaws.com');
+	}
 	if (service === 'eks' && op === 'CreatePodIdentityAssociation')
 		pass(input.roleArn, 'pods.eks.amazonaws.com');
 	if (service === 'eks' && input.tags)
