@@ -204,7 +204,7 @@ static json_t *spec_of(struct step_ctx *c)
 /* A group cannot carry our tag: it is ours when we have asked for it. */
 static bool is_asked_for(const struct step_ctx *c)
 {
-	return c->issued_before || json_at(c->data, "_update.add_group");
+	return c->issued_before || json_int_or(c->data, "_update.add_group.sends", 0) > 0;
 }
 
 static const char *add_want(struct step_ctx *c, const json_t *live, json_t *in)

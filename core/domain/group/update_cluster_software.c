@@ -69,21 +69,27 @@ static bool all_known(struct step_ctx *c, const json_t *cluster)
 }
 
 /* What the groups say before we ask: a status that differs later is of ours. */
-static void read_plan(struct step_ctx *c, struct exchange *x)
+static json_t *state_of(struct step_ctx *c, const json_t *cluster)
 {
-	const json_t *cluster = saw(c, "hyperpod");
-	json_t *before = json_object();
+	json_t *state = json_new_object(c->arena);
 	size_t i;
 	json_t *g;
 
-	(void)x;
 	json_array_foreach(json_at(cluster, "InstanceGroups"), i, g)
 		if (is_chosen(c, g))
 			json_object_set_new(
-				before, json_str_or(g, "InstanceGroupName", "?"),
+				state, json_str_or(g, "InstanceGroupName", "?"),
 				json_pack("{s:s, s:s}", "status", status_of(g), "image",
 					  json_str_or(g, "DesiredImageReleaseVersion",
 						      "")));
+	return state;
+}
+
+static void read_plan(struct step_ctx *c, struct exchange *x)
+{
+	const json_t *cluster = saw(c, "hyperpod");
+
+	(void)x;
 	if (!cluster)
 		step_fail(c, ERR_CLOUD_NOT_FOUND, "there is no HyperPod cluster %s",
 			  hyperpod_name(c));
@@ -92,7 +98,7 @@ static void read_plan(struct step_ctx *c, struct exchange *x)
 			c,
 			"the root volumes of these nodes are written anew and their "
 			"scripts run again: what runs on a node ends when its turn comes");
-	step_save(c, "before", before);
+	step_save(c, "before", json_incref(state_of(c, cluster)));
 }
 
 /* --- the call ------------------------------------------------------------------------
@@ -109,8 +115,7 @@ static bool has_begun(const struct step_ctx *c, const json_t *cluster)
 					json_str_or(g, "InstanceGroupName", "?"));
 
 		if (is_chosen(c, g) &&
-		    (is_moving(status_of(g)) ||
-		     !streq(status_of(g), json_str_or(before, "status", ""))))
+		    !streq(status_of(g), json_str_or(before, "status", "")))
 			return true;
 	}
 	return streq(json_str_at(cluster, "ClusterStatus"), "SystemUpdating");
@@ -162,6 +167,21 @@ static void put_deployment(struct step_ctx *c, json_t *in)
 			  json_pack("{s:s}", "AlarmName", json_string_value(v)));
 }
 
+/*
+ * True: waits, since what the groups say has changed and must be in the journal before
+ * anything is sent. An update of somebody else's that has ended is none of ours.
+ */
+static bool note_state(struct step_ctx *c, const json_t *cluster)
+{
+	json_t *state = state_of(c, cluster);
+
+	if (json_equal(state, json_at(c->data, "before")))
+		return false;
+	step_save(c, "before", json_incref(state));
+	step_wait(c, 0, "what the groups of %s say now to be kept", hyperpod_name(c));
+	return true;
+}
+
 static void start_plan(struct step_ctx *c, struct exchange *x)
 {
 	const json_t *cluster = saw(c, "hyperpod");
@@ -178,6 +198,8 @@ static void start_plan(struct step_ctx *c, struct exchange *x)
 			  hyperpod_name(c), status);
 		return;
 	}
+	if (!c->issued_before && !c->planning && note_state(c, cluster))
+		return;
 	in = json_packf(c->arena, "{s:s}", "ClusterName", hyperpod_name(c));
 	if (json_len_at(c->input, "groups") > 0 || step_input(c, "image_release_version"))
 		json_put(in, "InstanceGroups", groups_member(c));

@@ -15,8 +15,9 @@ enum {
 };
 
 /*
- * data._update.<step> = {sent: [specs], sends, looks}: what we sent last, until
- * a later read has been compared with it.
+ * data._update.<step> = {trying: [specs], sent: [specs], sends, looks}: what is being
+ * sent; what was taken last, until a later read has been compared with it. A call that
+ * was refused, throttled or lost is no evidence against anybody.
  */
 static const char *path(const struct step_ctx *c, const char *member)
 {
@@ -263,10 +264,9 @@ static void send_update(struct step_ctx *c, struct exchange *x, json_t *in,
 			const char *what)
 {
 	const json_t *groups = json_object_get(in, "InstanceGroups");
-	const int64_t sends = json_int_or(c->data, path(c, "sends"), 0) + 1;
 	struct err *e;
 
-	if (sends > SENDS_MAX) {
+	if (json_int_or(c->data, path(c, "sends"), 0) >= SENDS_MAX) {
 		e = step_fail(
 			c, ERR_STATE_CONFLICT,
 			"%s was updated %d times and somebody else changed it back each "
@@ -277,9 +277,7 @@ static void send_update(struct step_ctx *c, struct exchange *x, json_t *in,
 			   "then retry.");
 		return;
 	}
-	step_save(c, path(c, "sends"), json_integer(sends));
-	step_save(c, path(c, "sent"), groups ? json_deep_copy(groups) : json_array());
-	step_save(c, path(c, "looks"), json_integer(0));
+	step_save(c, path(c, "trying"), groups ? json_deep_copy(groups) : json_array());
 	exchange_aws(x, AWS_SAGEMAKER_UpdateCluster, in);
 	x->what = what;
 }
@@ -324,12 +322,14 @@ void update_cluster_absorb(struct step_ctx *c, const struct answer *a)
 	struct err *e;
 
 	if (a->ok) {
+		step_save(c, path(c, "sends"),
+			  json_integer(json_int_or(c->data, path(c, "sends"), 0) + 1));
+		step_save(c, path(c, "sent"),
+			  json_deep_copy(json_at(c->data, path(c, "trying"))));
+		json_drop(c->data, path(c, "trying"));
+		step_save(c, path(c, "looks"), json_integer(0));
 		step_wait(c, 1, "%s to show the update", hyperpod_name(c));
 	} else if (says_later(a)) {
-		/* Refused: it changed nothing and is no attempt of ours. */
-		step_save(c, path(c, "sends"),
-			  json_integer(json_int_or(c->data, path(c, "sends"), 1) - 1));
-		step_save(c, path(c, "sent"), json_array());
 		step_wait(c, BUSY_S, "the HyperPod cluster %s, which takes no update now",
 			  hyperpod_name(c));
 	} else if (says_no_changes(a)) {
