@@ -40,6 +40,16 @@ Test(domain_cases, in_service_without_a_node_is_not_done)
 					 ",'FailureMessage':'" SHORTAGE "'") "}",
 		 .says = {"fail no-capacity human",
 			  "another zone, spot or a training plan", "!quota"}},
+		{.id = "trouble of another group is none of this one",
+		 NODES = FOUR,
+		 .answers = "{" HYPERPOD(
+			 "InService", "0",
+			 "") ","
+			     "'sagemaker:ListClusterEvents':{'Events':[{'EventLevel':'Error',"
+			     "'InstanceGroupName':'cpu','Description':'Lifecycle scripts did "
+			     "not run successfully.'},{'EventLevel':'Info','InstanceGroupName':"
+			     "'gpu','Description':'it is launched'}]}}",
+		 .says = {"wait: 0 of 4 nodes", "newest event: it is launched"}},
 		{.id = "CC-01 a short shortage is waited out",
 		 NODES = FOUR,
 		 .age_s = 600,

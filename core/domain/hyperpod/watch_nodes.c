@@ -13,8 +13,12 @@
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 
+/* Of all groups, so that ours may be far down. */
+enum { EVENTS_LOOKED_AT = 100 };
 /* AWS goes on trying for hours; people want to know after this long. */
 static const int64_t CAPACITY_PATIENCE_MS = 30 * 60 * 1000;
+/* A read may be older than the call that set the count. */
+static const int64_t TARGET_LAG_MS = 60 * 1000;
 
 static const json_t *group(const struct step_ctx *c)
 {
@@ -44,19 +48,29 @@ static bool is_of_this_wait(const struct step_ctx *c, const json_t *event)
 	       at_ms >= c->step_since_ms;
 }
 
+/* Of the group, or of no group at all: another one's trouble is none of ours. */
+static bool is_of_group(const struct step_ctx *c, const json_t *event)
+{
+	const char *name = json_str_or(event, "InstanceGroupName", "");
+
+	return !*name || streq(name, step_input(c, "group_name"));
+}
+
 /* The newest event that says why: errors first, else whatever came last. */
 static const json_t *newest(const struct step_ctx *c)
 {
-	const json_t *events = json_at(saw(c, "events"), "Events");
+	const json_t *last = NULL;
 	size_t i;
 	json_t *event;
 
-	json_array_foreach(events, i, event)
-		if (streq(json_str_at(event, "EventLevel"), "Error") &&
-		    is_of_this_wait(c, event))
+	json_array_foreach(json_at(saw(c, "events"), "Events"), i, event) {
+		if (!is_of_group(c, event) || !is_of_this_wait(c, event))
+			continue;
+		if (streq(json_str_at(event, "EventLevel"), "Error"))
 			return event;
-	event = json_array_get(events, 0);
-	return event && is_of_this_wait(c, event) ? event : NULL;
+		last = last ? last : event;
+	}
+	return last;
 }
 
 static const char *event_text(const struct step_ctx *c)
@@ -107,7 +121,7 @@ bool watch_nodes_observe(struct step_ctx *c, struct exchange *x)
 							.plural = "nodes"});
 	if (read_aws(c, x, "events", AWS_SAGEMAKER_ListClusterEvents,
 		     json_packf(c->arena, "{s:s, s:i}", "ClusterName", hyperpod_name(c),
-				"MaxResults", 20)))
+				"MaxResults", EVENTS_LOOKED_AT)))
 		return true;
 	event_id = json_str_at(newest(c), "EventId");
 	if (event_id && read_aws(c, x, "event", AWS_SAGEMAKER_DescribeClusterEvent,
@@ -256,7 +270,15 @@ static void finish_group(struct step_ctx *c)
  */
 static void other_target(struct step_ctx *c, int64_t wanted)
 {
-	struct err *e = step_fail(
+	struct err *e;
+
+	if (c->now_ms - c->step_since_ms <
+	    TARGET_LAG_MS * c->cfg->poll_scale_percent / 100) {
+		step_wait(c, 10, "%s to show the %lld nodes that it was asked for",
+			  hyperpod_name(c), (long long)wanted);
+		return;
+	}
+	e = step_fail(
 		c, ERR_STATE_CONFLICT,
 		"the instance group %s was asked for %lld nodes and has a target of %lld "
 		"now: AWS took it back, or somebody else changed it",
