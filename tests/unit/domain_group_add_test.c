@@ -259,6 +259,27 @@ Test(domain_group_add, names_and_sizes_are_judged_in_words)
 	arena_free(&a);
 }
 
+Test(domain_group_add, a_member_is_set_or_cleared)
+{
+	const struct capability *cap = capability_find("update_instance_group");
+	struct arena a;
+	struct reply ret = {0};
+	struct err e = {0};
+	struct call c = {.arena = &a, .cap = cap};
+	void *in;
+
+	arena_init(&a, 0);
+	c.raw = scene_tree(&a, "{'cluster':'demo','group':'gpu','labels':{'a':'1'},"
+			       "'clear':['taints','labels']}");
+	in = arena_alloc(&a, cap->in_size);
+	cr_assert(field_decode(cap->in, c.raw, &a, in, &e), "%s", e.detail);
+	cr_expect_not(cap->run(&c, in, &ret, &e));
+	cr_expect_eq(e.code, ERR_INVALID_INPUT);
+	cr_expect_str_eq(e.field, "/clear");
+	cr_expect_str_eq(e.seen, "labels");
+	arena_free(&a);
+}
+
 Test(domain_group_add, what_is_fixed_is_refused_with_the_way_out)
 {
 	static const char *const fixed[] = {"instance_type", "capacity_type",

@@ -4,6 +4,7 @@
 #include "core/domain/group/group.h"
 #include "core/domain/group/group_in.h"
 #include "core/domain/operation/operation.h"
+#include "core/domain/step/texts.h"
 #include "core/json/tree.h"
 
 /* The operation's input: the path's {group} is the steps' group_name. */
@@ -156,6 +157,47 @@ static bool is_empty_change(const json_t *raw)
 	return true;
 }
 
+/* 0, [] and {}: no value of theirs, but what `clear` says. */
+static bool is_nothing(const json_t *v)
+{
+	return json_is_integer(v)
+		       ? json_integer_value(v) == 0
+		       : (json_is_array(v) && json_array_size(v) == 0) ||
+				 (json_is_object(v) && json_object_size(v) == 0);
+}
+
+static bool refuse_both(const struct call *c, const struct update_group *q, struct err *e)
+{
+	for (size_t i = 0; i < q->clear.n; i++) {
+		const json_t *v = json_object_get(c->raw, q->clear.v[i]);
+
+		if (!v || is_nothing(v))
+			continue;
+		err_set(e, ERR_INVALID_INPUT, "%s is to be set and to be cleared",
+			q->clear.v[i]);
+		return err_field(e, "/clear", q->clear.v[i],
+				 "a member that is not given besides");
+	}
+	return true;
+}
+
+/* What is given as nothing is cleared. */
+static void clear_nothings(const struct call *c, json_t *input)
+{
+	json_t *clear = json_at(input, "clear");
+
+	if (!clear) {
+		json_object_set_new(input, "clear", json_array());
+		clear = json_at(input, "clear");
+	}
+	for (size_t i = 0; clearable[i]; i++) {
+		const json_t *v = json_object_get(c->raw, clearable[i]);
+
+		if (v && is_nothing(v) && !texts_have(clear, clearable[i]))
+			json_push(clear, json_string(clearable[i]));
+	}
+}
+
 static bool run_update_group(struct call *c, const void *in, struct reply *ret,
 			     struct err *e)
 {
@@ -164,7 +206,8 @@ static bool run_update_group(struct call *c, const void *in, struct reply *ret,
 	struct cluster k;
 	json_t *input;
 
-	if (!refuse_fixed(c, e) || !cluster_mean(c, q->cluster, &k, e))
+	if (!refuse_fixed(c, e) || !refuse_both(c, q, e) ||
+	    !cluster_mean(c, q->cluster, &k, e))
 		return false;
 	input = group_input(c, &k, in, q->group);
 	if (json_object_get(c->raw, "count") && empty) {
@@ -185,6 +228,7 @@ static bool run_update_group(struct call *c, const void *in, struct reply *ret,
 		return err_field(e, "/", "", "at least one member, or clear");
 	}
 	json_object_del(input, "count");
+	clear_nothings(c, input);
 	return cluster_check(input, c->cfg, c->arena, e) &&
 	       call_submit(c, &kind_update_instance_group, k.name, input, ret, e);
 }

@@ -273,15 +273,22 @@ static bool run_get_event(struct call *c, const void *in, struct reply *ret,
 	const struct get_event *q = in;
 	struct cluster k;
 	json_t *out, *item;
+	const char *hyperpod;
 	const json_t *detail;
 
-	if (!cluster_mean(c, q->cluster, &k, e) ||
-	    !aws_read(c->cloud->aws, AWS_SAGEMAKER_DescribeClusterEvent,
-		      json_packf(c->arena, "{s:s, s:s}", "ClusterName",
-				 k.hyperpod_name ? k.hyperpod_name : k.name, "EventId",
-				 q->event),
-		      call_read_deadline(c), c->arena, &out, e))
-		return is_about_mode(e) ? refuse_classic(e, q->cluster) : false;
+	if (!cluster_mean(c, q->cluster, &k, e))
+		return false;
+	hyperpod = k.hyperpod_name ? k.hyperpod_name : k.name;
+	if (!aws_read(c->cloud->aws, AWS_SAGEMAKER_DescribeClusterEvent,
+		      json_packf(c->arena, "{s:s, s:s}", "ClusterName", hyperpod,
+				 "EventId", q->event),
+		      call_read_deadline(c), c->arena, &out, e)) {
+		if (e->code == ERR_CLOUD_NOT_FOUND)
+			return err_field(e, "/event", q->event,
+					 "an id from list_cluster_events, of the newest "
+					 "500");
+		return is_about_mode(e) ? refuse_classic(e, hyperpod) : false;
+	}
 	detail = json_at(out, "EventDetails");
 	item = json_own(c->arena, cluster_event_item(detail, detail));
 	if (json_at(detail, "EventDetails.EventMetadata"))
