@@ -42,12 +42,23 @@ static void cancel(struct harness *h, bool undo)
 		      json_packf(&h->run, "{s:b}", "undo", undo));
 }
 
+static int64_t fence(struct instance *i)
+{
+	const struct db_rows rows = harness_query(
+		i->h, "select claim_gen from operation where id = $1", i->op);
+
+	return rows.n ? db_int(&rows, 0, "claim_gen") : 0;
+}
+
 /* Freezes the runner at work beyond its lease while another takes over. */
 static void stall(struct harness *h)
 {
 	struct instance *frozen = h->cur;
 	struct instance *other = &h->inst[(frozen - h->inst + 1) % INSTANCES];
+	const int64_t gen = fence(frozen);
+	char op[sizeof(h->op)];
 
+	str_copy(op, sizeof(op), h->op);
 	h->nested = true;
 	clock_manual_advance(&h->clock, runner_lease_ms(&frozen->r) + 1);
 	for (int n = 0; n < 2; n++)
@@ -55,8 +66,11 @@ static void stall(struct harness *h)
 			break;
 	h->nested = false;
 	h->cur = frozen;
+	str_copy(h->op, sizeof(h->op), op);
 	harness_sync(frozen);
-	h->frozen = harness_snapshot(h);
+	/* Of several operations the other may have had others to carry on. */
+	if (fence(frozen) != gen)
+		h->frozen = harness_snapshot(h);
 }
 
 /*
@@ -90,10 +104,13 @@ static void note_operation(struct instance *i)
 {
 	const struct db_rows rows = harness_query(
 		i->h,
-		"select id from operation where claimed_by = $1 order by due_at desc limit 1",
+		"select id, root_id from operation where claimed_by = $1 order by due_at desc "
+		"limit 1",
 		i->name);
 
 	str_copy(i->op, sizeof(i->op), rows.n ? db_text(&rows, 0, "id") : "");
+	if (i->h->many && rows.n)
+		str_copy(i->h->op, sizeof(i->h->op), db_text(&rows, 0, "root_id"));
 }
 
 void harness_point(struct harness *h, const char *point, const struct step *s)

@@ -142,8 +142,7 @@ bool harness_tick(struct instance *i)
 	return worked;
 }
 
-/* As tick(), and survives the crash of the runner. */
-static bool tick_or_die(struct instance *i)
+bool harness_tick_or_die(struct instance *i)
 {
 	struct harness *h = i->h;
 	bool worked;
@@ -229,7 +228,7 @@ static bool move(struct harness *h)
 		due = db_int(&now, 0, "due_ms");
 		if (due > h->clock.wall)
 			clock_manual_advance(&h->clock, due - h->clock.wall);
-		(void)tick_or_die(next_instance(h));
+		(void)harness_tick_or_die(next_instance(h));
 	} else if (db_int(&now, 0, "held") > 0) {
 		harness_decide(h);
 	} else {
@@ -310,6 +309,25 @@ static const struct stage *base_of(struct harness *h, const struct scenario *s,
 	b->after = after;
 	stage_save(h, &b->stage);
 	return &b->stage;
+}
+
+bool harness_begin_after(struct harness *h, const struct scenario *s)
+{
+	const struct rng_seeded rng = h->rng;
+	const struct stage *from;
+
+	arena_reset(&h->run);
+	h->why = NULL;
+	h->random_permille = 0;
+	h->many = false;
+	from = base_of(h, s, true);
+	if (!from)
+		return false;
+	stage_restore(h, from);
+	begin(h, s);
+	h->rng = rng;
+	h->world->begun(h);
+	return true;
 }
 
 static bool finish(struct harness *h)

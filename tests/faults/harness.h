@@ -147,6 +147,7 @@ struct harness {
 	bool cancelled; /* somebody has asked for it */
 	bool undone;
 	bool nested;
+	bool many;          /* operations at once: `op` is the root of what is claimed */
 	const char *frozen; /* what a stalled runner must not change */
 	struct spot spot[SPOTS_MAX];
 	int n_spots;
@@ -180,6 +181,10 @@ void harness_point(struct harness *h, const char *point, const struct step *s);
 void harness_sync(struct instance *i);
 void harness_sync_admin(struct harness *h);
 bool harness_tick(struct instance *i);
+/* The same, and survives the crash of the runner. */
+bool harness_tick_or_die(struct instance *i);
+/* As the world is after s has been carried out, undisturbed. false: h->why. */
+bool harness_begin_after(struct harness *h, const struct scenario *s);
 /* The journal's rows of the operation, as text. */
 const char *harness_snapshot(struct harness *h);
 void harness_blame(struct harness *h, const char *fmt, ...)
