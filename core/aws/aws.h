@@ -99,6 +99,11 @@ bool aws_read(struct aws *aws, enum aws_op_id op, const json_t *in, int64_t dead
 	      struct arena *a, json_t **ret_out, struct err *e)
 	__attribute__((warn_unused_result));
 
+/* The same of the one page that `in` asks for, token and all. */
+bool aws_read_page(struct aws *aws, enum aws_op_id op, const json_t *in,
+		   int64_t deadline_ms, struct arena *a, json_t **ret_out, struct err *e)
+	__attribute__((warn_unused_result));
+
 /* Sets e from a failed result: mapped code, cause, retry word. Returns false. */
 bool aws_err(const struct aws_op *op, const struct aws_result *r, struct err *e);
 

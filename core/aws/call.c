@@ -220,6 +220,17 @@ static bool read_page(struct aws *aws, const struct aws_op *op, const json_t *in
 	}
 }
 
+bool aws_read_page(struct aws *aws, enum aws_op_id id, const json_t *in,
+		   int64_t deadline_ms, struct arena *a, json_t **ret_out, struct err *e)
+{
+	struct aws_result page;
+
+	if (!read_page(aws, aws_op(id), in, deadline_ms, a, &page, e))
+		return false;
+	*ret_out = page.out;
+	return true;
+}
+
 bool aws_read(struct aws *aws, enum aws_op_id id, const json_t *in, int64_t deadline_ms,
 	      struct arena *a, json_t **ret_out, struct err *e)
 {

@@ -14,6 +14,8 @@ before(async () => {
 			ReservedCapacitySummaries: [{ReservedCapacityArn: 'arn:aws:sagemaker:us-west-2:111122223333:reserved-capacity/r1',
 				Status: 'Active', TotalInstanceCount: 2, InstanceType: 'ml.p5.48xlarge',
 				AvailabilityZone: 'us-west-2a', AvailabilityZoneId: 'usw2-az2'}]}},
+		hyperpod_others: {'slurm-lab': {InstanceGroups: [{InstanceGroupName: 'controller', InstanceType: 'ml.m5.xlarge',
+			CurrentCount: 1, TargetCount: 1}]}, 'secret-lab': null},
 		training_plan_offerings: [{TrainingPlanOfferingId: 'tpo-1', TargetResources: ['hyperpod-cluster'], DurationHours: 168,
 			UpfrontFee: '1000.00', CurrencyCode: 'USD', ReservedCapacityOfferings: [{InstanceType: 'ml.p5.48xlarge',
 				InstanceCount: 4, AvailabilityZone: 'us-west-2b'}]}],
@@ -49,6 +51,46 @@ async function change(method, path, body, {query = '', headers = {}} = {})
 
 const calls = async op => (await s.cloud.ledger()).filter(e => e.op === op && !e.code).length;
 const live = async name => (await get(`${AT}/groups/${name}`)).details;
+
+test('a Slurm cluster and one that may not be looked at do not empty the list (IG-11)', async () => {
+	const list = await get('/api/v1/hyperpod-clusters');
+	const row = name => list.items.find(x => x.name === name);
+
+	assert.equal(list.items.length, 3, JSON.stringify(list));
+	assert.equal(list.next_cursor, null);
+	assert.equal(row('slurm-lab').state, 'unsupported');
+	assert.match(row('slurm-lab').reason, /not managed here \(Slurm\)/);
+	assert.equal(row('slurm-lab').eks_name, undefined);
+	assert.equal(row('secret-lab').state, 'no_permission');
+	assert.match(row('secret-lab').reason, /sagemaker:?\s?DescribeCluster/);
+	const ours = list.items.find(x => x.state === 'ok');
+
+	assert.equal(ours.eks_name, 'pool');
+	assert.equal(ours.groups, 1);
+	/* Page by page the same. */
+	const pages = [];
+
+	for (let cursor = '', n = 0; cursor !== null && n < 5; n++) {
+		const page = await mcp('list_hyperpod_clusters', {limit: 1, ...cursor ? {cursor} : {}}, 'viewer');
+
+		assert.equal(page.items.length, 1, JSON.stringify(page));
+		pages.push(page.items[0].name);
+		cursor = page.next_cursor;
+	}
+	assert.deepEqual(pages.sort(), list.items.map(x => x.name).sort());
+	/* Who counts quotas says that one was not counted; the others are. */
+	const quotas = await mcp('check_quotas', {instance_type: TYPE, count: 1}, 'viewer');
+
+	assert.equal(quotas.uncounted, 1);
+	/* And an import finds its own among them. */
+	const taken = await change('POST', '/api/v1/clusters/import', {name: 'again', eks_name: 'pool'});
+
+	assert.equal((await succeeded(s, taken.id)).result.hyperpod_name, ours.name);
+	const slurm = await change('POST', '/api/v1/clusters/import', {name: 'never', eks_name: 'pool',
+		hyperpod_name: 'slurm-lab'});
+
+	assert.match(JSON.stringify(await failed(s, slurm.id)), /a cluster that EKS orchestrates/);
+});
 
 test('a group is planned, added with all that is fixed, and ready', async () => {
 	const body = {name: 'gpu', instance_type: TYPE, count: 2, zone: 'us-west-2a', interface_mode: 'efa',
@@ -130,6 +172,12 @@ test('a change in place keeps the rest; what is fixed is refused with the way ou
 		if (member !== 'KubernetesConfig')
 			assert.deepEqual(now[member], before_[member], member);
 	assert.deepEqual(now.KubernetesConfig.DesiredTaints, before_.KubernetesConfig.DesiredTaints);
+	/* Nothing is as good as to clear. */
+	for (const body of [{min_count: 0}, {taints: []}]) {
+		const plan = await mcp('update_instance_group', {cluster: 'pool', group: 'gpu', ...body, dry_run: 'plan'});
+
+		assert(plan.steps.some(x => x.action === 'call'), JSON.stringify(plan.steps));
+	}
 	const r = await call(s, 'PATCH', `${AT}/groups/gpu`, {role: 'operator', body: {instance_type: 'ml.p5.48xlarge'}});
 
 	assert.equal(r.status, 409, r.text);

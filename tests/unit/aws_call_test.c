@@ -218,6 +218,24 @@ Test(call, pages_end_at_the_deadline)
 	close_world(&w);
 }
 
+Test(call, one_page_is_one_call_and_keeps_the_token_of_the_next)
+{
+	static const struct fake_answer answers[] = {
+		OK("{\"TrainingPlanSummaries\":[{}],\"NextToken\":\"t2\"}")};
+	struct world w;
+	struct err e = {0};
+	json_t *out = NULL;
+
+	open_world(&w);
+	fake_script(&w.net, answers, 1);
+	cr_assert(aws_read_page(&w.aws, AWS_SAGEMAKER_ListTrainingPlans, NULL,
+				deadline(&w, 1000), &w.arena, &out, &e),
+		  "%s", e.detail);
+	cr_expect_eq(w.net.n_sent, 1);
+	cr_expect_str_eq(json_str_or(out, "NextToken", ""), "t2");
+	close_world(&w);
+}
+
 /* ---------------------------------------------------------------- repeats */
 
 #define THROTTLED                                                                        \

@@ -133,19 +133,14 @@ static bool is_about_mode(const struct err *e)
 		strcasestr(e->cause[0].message, "ProvisioningMode"));
 }
 
-/* One page: aws_read() joins them all, and people want the newest. */
+/* One page: people want the newest. */
 bool cluster_events_read(struct call *c, const json_t *in, json_t **ret_out,
 			 struct err *e)
 {
-	struct aws_result res = {0};
-	const char *name = json_str_or(in, "ClusterName", "");
-
-	aws_call(c->cloud->aws, AWS_SAGEMAKER_ListClusterEvents, in, c->arena, &res);
-	*ret_out = res.out;
-	if (res.ok)
+	if (aws_read_page(c->cloud->aws, AWS_SAGEMAKER_ListClusterEvents, in,
+			  call_read_deadline(c), c->arena, ret_out, e))
 		return true;
-	(void)aws_err(aws_op(AWS_SAGEMAKER_ListClusterEvents), &res, e);
-	return is_about_mode(e) ? refuse_classic(e, name)
+	return is_about_mode(e) ? refuse_classic(e, json_str_or(in, "ClusterName", ""))
 				: call_page_failed(json_str_at(in, "NextToken"), e);
 }
 

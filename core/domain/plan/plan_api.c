@@ -144,8 +144,8 @@ static bool run_list_plans(struct call *c, const void *in, struct reply *ret,
 	if (q->status)
 		json_put(ask, "Filters",
 			 json_pack("[{s:s, s:s}]", "Name", "Status", "Value", q->status));
-	if (!aws_read(c->cloud->aws, AWS_SAGEMAKER_ListTrainingPlans, ask,
-		      call_read_deadline(c), c->arena, &out, e))
+	if (!aws_read_page(c->cloud->aws, AWS_SAGEMAKER_ListTrainingPlans, ask,
+			   call_read_deadline(c), c->arena, &out, e))
 		return call_page_failed(q->cursor, e);
 	json_array_foreach(json_at(out, "TrainingPlanSummaries"), i, plan)
 		json_array_append(items, plan_item(c->arena, plan));
