@@ -27,7 +27,7 @@ export async function statuses(k)
 	await k.case('patch the status of a node', 'PATCH', '/api/v1/nodes/diff-subs/status', {...PATCH.strategic, body: {status: {
 		allocatable: {cpu: '4', 'nvidia.com/gpu': '8'}, capacity: {cpu: '4', 'nvidia.com/gpu': '8'}, addresses: [{type: 'InternalIP', address: '10.0.0.1'}],
 		conditions: [{type: 'Mine', status: 'True', reason: 'R', message: 'm', lastHeartbeatTime: '2020-01-01T00:00:00Z', lastTransitionTime: '2020-01-01T00:00:00Z'}]}},
-	only: ['status.allocatable', 'status.capacity', 'status.addresses']});
+	also: r => [r.body.status.allocatable.cpu, r.body.status.allocatable['nvidia.com/gpu'], r.body.status.capacity['nvidia.com/gpu']]});
 	await k.set('DELETE', '/api/v1/nodes/diff-subs');
 }
 
