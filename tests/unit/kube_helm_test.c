@@ -129,6 +129,11 @@ Test(kube_helm_run, how_it_ends)
 		 false, false, 1, ERR_CLOUD_DENIED, "forbidden"},
 		{"echo 'x: context deadline exceeded' >&2; exit 1", 20000, false, true, 1,
 		 ERR_AMBIGUOUS, "context"},
+		/* As servers word it: one field, or several. */
+		{"echo 'Apply failed with 1 conflict: conflict with \"a\": .x' >&2; exit 1",
+		 20000, false, false, 1, ERR_FOREIGN_OBJECT, "conflict"},
+		{"echo 'Apply failed with 2 conflicts: conflicts with \"a\":' >&2; exit 1",
+		 20000, false, false, 1, ERR_FOREIGN_OBJECT, "conflicts"},
 		{"exit 127", 20000, false, false, 127, ERR_CONFIG, "INSTANTSTART_HELM"},
 		{"kill -9 $$", 20000, false, true, -1, ERR_AMBIGUOUS, ""},
 		{"echo begun; sleep 30 & exec sleep 30", 400, false, true, -1,
