@@ -85,6 +85,31 @@ Test(domain_parts, three_reasons_why_kubernetes_does_not_let_us_in)
 	"'eks:DescribeAddon':{'addon':{'status':'DEGRADED','health':{'issues':[{"        \
 	"'code':'InsufficientNumberOfReplicas','message':'0 of 2'}]}}}"
 
+#define CERT_MANAGER                                                                     \
+	"'kubernetes:get deployments cert-manager-webhook':{'kind':'Deployment'}"
+
+Test(domain_parts, DP_09_what_a_chart_has_installed_is_not_written_over)
+{
+	static const struct scene rows[] = {
+		{.id = "DP-09 it is used as it is",
+		 RECONCILE = "cert_manager_install",
+		 .answers = "{" CERT_MANAGER "}",
+		 .says = {"advance", "!call", "used as it is", "'elsewhere'", "'ready'"}},
+		{.id = "the add-on is there, too",
+		 RECONCILE = "cert_manager_install",
+		 .answers = "{" CERT_MANAGER
+			    ",'eks:DescribeAddon':{'addon':{'status':'ACTIVE'}}}",
+		 .says = {"advance", "!call", "!elsewhere"}},
+		{.id = "what is left of an add-on that we have cleared",
+		 RECONCILE = "cert_manager_install",
+		 .data = "{'cleared':{'cert_manager':true}}",
+		 .answers = "{" CERT_MANAGER "}",
+		 .says = {"call eks:CreateAddon"}},
+	};
+
+	SCENES_HOLD(rows);
+}
+
 Test(domain_parts, an_addon_without_nodes_waits_for_them_and_with_nodes_not_for_ever)
 {
 	static const struct scene rows[] = {

@@ -19,11 +19,37 @@ bool addon_read(struct step_ctx *c, struct exchange *x, const char *key,
 	return read_aws(c, x, key, AWS_EKS_DescribeAddon, by_addon(c, k));
 }
 
+/* What we have asked for ourselves may show before its add-on does, or outlive it. */
+static bool may_be_elsewhere(const struct step_ctx *c, const struct component *k)
+{
+	return k->sign.name && !c->issued_before &&
+	       !json_at(c->data, arena_printf(c->arena, "cleared.%s", k->name));
+}
+
 bool addon_observe(struct step_ctx *c, struct exchange *x)
 {
 	const struct component *k = component_here(c);
 
-	return component_wanted(c, k) && addon_read(c, x, "addon", k);
+	return component_wanted(c, k) &&
+	       (addon_read(c, x, "addon", k) ||
+		(may_be_elsewhere(c, k) && saw_missing(c, "addon") &&
+		 read_kube(c, x, "sign", &k->sign)));
+}
+
+/* Case DP-09: of a chart or by hand. The add-on would be written over it. */
+static bool leave_elsewhere(struct step_ctx *c, const struct component *k)
+{
+	if (!may_be_elsewhere(c, k) || !saw_ok(c, "sign") ||
+	    json_bool_or(c->input, "adopt", false))
+		return false;
+	step_save(c, arena_printf(c->arena, "elsewhere.%s", k->name), json_true());
+	step_warn(c,
+		  "%s is installed by other means than its add-on (%s %s): it is used "
+		  "as it is",
+		  k->title, k->sign.plural, k->sign.name);
+	if (!c->planning)
+		component_state(c, k, "ready", NULL);
+	return true;
 }
 
 /* Values that somebody has added stay: UpdateAddon replaces the whole text. */
@@ -122,6 +148,8 @@ void addon_plan(struct step_ctx *c, struct exchange *x)
 		}
 		return;
 	}
+	if (leave_elsewhere(c, k))
+		return;
 	in = by_addon(c, k);
 	json_put_str(in, "resolveConflicts", "OVERWRITE");
 	json_put(in, "tags", json_incref(component_tags(c)));
@@ -153,6 +181,7 @@ void addon_absorb(struct step_ctx *c, const struct answer *a)
 		return;
 	}
 	if (streq(c->item, "clear")) {
+		step_save(c, arena_printf(c->arena, "cleared.%s", k->name), json_true());
 		step_wait(c, 5, "the failed add-on %s to be gone", k->addon);
 		return;
 	}
