@@ -1,5 +1,6 @@
 /* What users met with the operators: prerequisites, identities, users. */
 #include "core/domain/feature/feature.h"
+#include "core/domain/step/version.h"
 #include "tests/unit/domain_scene.h"
 
 #define EKS                                                                              \
@@ -37,6 +38,7 @@ Test(domain_features, versions_are_compared_by_number)
 	cr_expect_lt(version_compare("v1.2.0-eksbuild.1", "v1.3.0-eksbuild.1"), 0);
 	cr_expect_lt(version_compare("v1.3.0-eksbuild.1", "v1.3.0-eksbuild.12"), 0);
 	cr_expect_eq(version_compare("v1.3.0-eksbuild.1", "1.3.0-eksbuild.1"), 0);
+	cr_expect_lt(version_compare("1.0.742.0_1.0.241.0", "1.0.742.0_1.0.300.0"), 0);
 	cr_expect_lt(version_compare(NULL, "v0.1"), 0);
 	cr_expect_lt(version_compare("latest", "v0.1"), 0);
 }

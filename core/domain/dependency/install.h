@@ -63,4 +63,39 @@ void chart_absorb(struct step_ctx *c, const struct answer *a);
 bool chart_wait_observe(struct step_ctx *c, struct exchange *x);
 void chart_wait_plan(struct step_ctx *c, struct exchange *x);
 
+/* Rows of one component; the last argument is one more member of each. */
+#define ADDON_STEPS_WITH(prefix, member)                                                 \
+	{.name = prefix "_install",                                                      \
+	 .phase = prefix,                                                                \
+	 .title = "Install " prefix,                                                     \
+	 .effect = EFFECT_TOKEN,                                                         \
+	 .observe = addon_observe,                                                       \
+	 .seen = read_seen,                                                              \
+	 .plan = addon_plan,                                                             \
+	 .absorb = addon_absorb,                                                         \
+	 member},                                                                        \
+	{                                                                                \
+		.name = prefix "_wait", .phase = prefix, .title = "Wait for " prefix,    \
+		.effect = EFFECT_READ, .deadline_s = 1200,                               \
+		.observe = addon_wait_observe, .seen = read_seen,                        \
+		.plan = addon_wait_plan, member                                          \
+	}
+
+#define IDENTITY_STEP_WITH(prefix, member)                                               \
+	{                                                                                \
+		.name = prefix "_identity", .phase = prefix,                             \
+		.title = "Bind the service account of " prefix, .effect = EFFECT_TOKEN,  \
+		.observe = identity_observe, .seen = read_seen, .plan = identity_plan,   \
+		.absorb = identity_absorb, member                                        \
+	}
+
+#define REFRESH_STEP_WITH(prefix, member)                                                \
+	{                                                                                \
+		.name = prefix "_refresh", .phase = prefix,                              \
+		.title = "Restart pods of " prefix " without credentials",               \
+		.effect = EFFECT_CONVERGENT, .observe = refresh_observe,                 \
+		.seen = read_seen, .plan = refresh_plan, .absorb = refresh_absorb,       \
+		member                                                                   \
+	}
+
 #endif

@@ -181,22 +181,8 @@ static void conclude_plan(struct step_ctx *c, struct exchange *x)
 			       json_at(c->data, "components")));
 }
 
-#define ADDON_STEPS(prefix)                                                              \
-	{.name = prefix "_install",                                                      \
-	 .phase = prefix,                                                                \
-	 .title = "Install " prefix,                                                     \
-	 .effect = EFFECT_TOKEN,                                                         \
-	 .observe = addon_observe,                                                       \
-	 .seen = read_seen,                                                              \
-	 .plan = addon_plan,                                                             \
-	 .absorb = addon_absorb,                                                         \
-	 .on_fail = component_failed},                                                   \
-	{                                                                                \
-		.name = prefix "_wait", .phase = prefix, .title = "Wait for " prefix,    \
-		.effect = EFFECT_READ, .deadline_s = 1200,                               \
-		.observe = addon_wait_observe, .seen = read_seen,                        \
-		.plan = addon_wait_plan, .on_fail = component_failed                     \
-	}
+#define RECORDED            .on_fail = component_failed
+#define ADDON_STEPS(prefix) ADDON_STEPS_WITH(prefix, RECORDED)
 
 #define CHART_STEPS(prefix)                                                              \
 	{.name = prefix "_install",                                                      \
@@ -218,22 +204,9 @@ static void conclude_plan(struct step_ctx *c, struct exchange *x)
 	}
 
 #define IDENTITY_STEPS(prefix, spec)                                                     \
-	ROLE_STEPS_WITH(prefix, prefix, spec, .on_fail = component_failed),              \
-	{                                                                                \
-		.name = prefix "_identity", .phase = prefix,                             \
-		.title = "Bind the service account of " prefix, .effect = EFFECT_TOKEN,  \
-		.observe = identity_observe, .seen = read_seen, .plan = identity_plan,   \
-		.absorb = identity_absorb, .on_fail = component_failed                   \
-	}
-
-#define REFRESH_STEP(prefix)                                                             \
-	{                                                                                \
-		.name = prefix "_refresh", .phase = prefix,                              \
-		.title = "Restart pods of " prefix " without credentials",               \
-		.effect = EFFECT_CONVERGENT, .observe = refresh_observe,                 \
-		.seen = read_seen, .plan = refresh_plan, .absorb = refresh_absorb,       \
-		.on_fail = component_failed                                              \
-	}
+	ROLE_STEPS_WITH(prefix, prefix, spec, RECORDED),                                 \
+		IDENTITY_STEP_WITH(prefix, RECORDED)
+#define REFRESH_STEP(prefix) REFRESH_STEP_WITH(prefix, RECORDED)
 
 static const struct step steps[] = {
 	EKS_ACCESS_STEP,

@@ -79,8 +79,4 @@ const char *feature_trouble(const struct step_ctx *c, const struct feature *f);
  * training operator asks (case TC-08). */
 const char *way_trouble(struct step_ctx *c);
 
-/* < 0, 0, > 0: by numbers, so that v1.10.0 is above v1.3.0; texts that are no
- * versions are below all. "-eksbuild.N" counts last. */
-int version_compare(const char *a, const char *b);
-
 #endif

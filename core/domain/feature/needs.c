@@ -7,6 +7,7 @@
 #include "core/domain/feature/feature.h"
 #include "core/domain/karpenter/prerequisites.h"
 #include "core/domain/step/read.h"
+#include "core/domain/step/version.h"
 #include "core/json/tree.h"
 
 static const struct least {

@@ -5,6 +5,7 @@
  * is the operator's own and goes with it.
  */
 #include "core/domain/feature/toggle.h"
+#include "core/domain/hyperpod/bucket.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 
@@ -121,17 +122,8 @@ static bool is_closed(const struct step_ctx *c)
 
 void tls_bucket_close_plan(struct step_ctx *c, struct exchange *x)
 {
-	json_t *in = by_bucket(c);
-
-	if (is_closed(c))
-		return;
-	json_put(in, "PublicAccessBlockConfiguration",
-		 json_pack("{s:b, s:b, s:b, s:b}", "BlockPublicAcls", 1,
-			   "IgnorePublicAcls", 1, "BlockPublicPolicy", 1,
-			   "RestrictPublicBuckets", 1));
-	exchange_aws(x, AWS_S3_PutPublicAccessBlock, in);
-	x->what = arena_printf(c->arena, "Close the bucket %s to the public",
-			       name_tls_bucket(c));
+	if (!is_closed(c))
+		bucket_close(c, x, name_tls_bucket(c));
 }
 
 void tls_bucket_absorb(struct step_ctx *c, const struct answer *a)

@@ -78,37 +78,9 @@ void binding_absorb(struct step_ctx *c, const struct answer *a);
 		.plan = toggle_webhook_plan, .on_fail = toggle_webhook_failed            \
 	}
 
-/* The add-on of a component: its rows of reconcile_dependencies, here for one feature. */
-#define BROUGHT_ADDON_STEPS(prefix)                                                      \
-	{.name = prefix "_install",                                                      \
-	 .phase = prefix,                                                                \
-	 .title = "Install " prefix,                                                     \
-	 .effect = EFFECT_TOKEN,                                                         \
-	 .observe = addon_observe,                                                       \
-	 .seen = read_seen,                                                              \
-	 .plan = addon_plan,                                                             \
-	 .absorb = addon_absorb},                                                        \
-	{                                                                                \
-		.name = prefix "_wait", .phase = prefix, .title = "Wait for " prefix,    \
-		.effect = EFFECT_READ, .deadline_s = 1200,                               \
-		.observe = addon_wait_observe, .seen = read_seen,                        \
-		.plan = addon_wait_plan                                                  \
-	}
-
-#define BROUGHT_IDENTITY_STEP(prefix)                                                    \
-	{                                                                                \
-		.name = prefix "_identity", .phase = prefix,                             \
-		.title = "Bind the service account of " prefix, .effect = EFFECT_TOKEN,  \
-		.observe = identity_observe, .seen = read_seen, .plan = identity_plan,   \
-		.absorb = identity_absorb                                                \
-	}
-
-#define BROUGHT_REFRESH_STEP(prefix)                                                     \
-	{                                                                                \
-		.name = prefix "_refresh", .phase = prefix,                              \
-		.title = "Restart pods of " prefix " without credentials",               \
-		.effect = EFFECT_CONVERGENT, .observe = refresh_observe,                 \
-		.seen = read_seen, .plan = refresh_plan, .absorb = refresh_absorb        \
-	}
+/* Rows of a component as in reconcile_dependencies, here for one feature. */
+#define BROUGHT_ADDON_STEPS(prefix)   ADDON_STEPS_WITH(prefix, .on_fail = NULL)
+#define BROUGHT_IDENTITY_STEP(prefix) IDENTITY_STEP_WITH(prefix, .on_fail = NULL)
+#define BROUGHT_REFRESH_STEP(prefix)  REFRESH_STEP_WITH(prefix, .on_fail = NULL)
 
 #endif

@@ -82,19 +82,22 @@ bool bucket_tags_observe(struct step_ctx *c, struct exchange *x)
 	       read_aws(c, x, "tags", AWS_S3_GetBucketTagging, by_bucket(c));
 }
 
-void bucket_close_plan(struct step_ctx *c, struct exchange *x)
+void bucket_close(struct step_ctx *c, struct exchange *x, const char *bucket)
 {
-	json_t *in = by_bucket(c);
+	json_t *in = json_packf(c->arena, "{s:s}", "Bucket", bucket);
 
-	if (bucket_is_complete(c))
-		return;
 	json_put(in, "PublicAccessBlockConfiguration",
 		 json_pack("{s:b, s:b, s:b, s:b}", "BlockPublicAcls", 1,
 			   "IgnorePublicAcls", 1, "BlockPublicPolicy", 1,
 			   "RestrictPublicBuckets", 1));
 	exchange_aws(x, AWS_S3_PutPublicAccessBlock, in);
-	x->what = arena_printf(c->arena, "Close the bucket %s to the public",
-			       name_bucket(c));
+	x->what = arena_printf(c->arena, "Close the bucket %s to the public", bucket);
+}
+
+void bucket_close_plan(struct step_ctx *c, struct exchange *x)
+{
+	if (!bucket_is_complete(c))
+		bucket_close(c, x, name_bucket(c));
 }
 
 /* Shared by clusters: it carries the product's tag, not one cluster's. */

@@ -14,6 +14,8 @@ bool bucket_create_observe(struct step_ctx *c, struct exchange *x);
 void bucket_create_plan(struct step_ctx *c, struct exchange *x);
 void bucket_create_absorb(struct step_ctx *c, const struct answer *a);
 bool bucket_tags_observe(struct step_ctx *c, struct exchange *x);
+/* Builds the call that closes a bucket to the public. */
+void bucket_close(struct step_ctx *c, struct exchange *x, const char *bucket);
 void bucket_close_plan(struct step_ctx *c, struct exchange *x);
 void bucket_tag_plan(struct step_ctx *c, struct exchange *x);
 void bucket_absorb(struct step_ctx *c, const struct answer *a);

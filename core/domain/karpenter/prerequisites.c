@@ -1,23 +1,9 @@
 #include "core/domain/karpenter/prerequisites.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "core/domain/step/version.h"
 #include "core/json/tree.h"
-
-int prerequisites_compare(const char *x, const char *y)
-{
-	while (*x || *y) {
-		char *x_end, *y_end;
-		const long m = strtol(x, &x_end, 10), n = strtol(y, &y_end, 10);
-
-		if (m != n)
-			return m < n ? -1 : 1;
-		x = *x_end ? x_end + 1 : x_end;
-		y = *y_end ? y_end + 1 : y_end;
-	}
-	return 0;
-}
 
 const char *prerequisites_agent(struct arena *a, const json_t *agents)
 {
@@ -48,7 +34,7 @@ static void check_agent(const json_t *agents, struct findings *f)
 		finding_add(f, "/dependencies",
 			    "no health-monitoring agent runs in aws-hyperpod", "",
 			    "the HyperPod chart: reconcile_dependencies installs it");
-	else if (*version && prerequisites_compare(version, KARPENTER_AGENT_OLDEST) < 0)
+	else if (*version && version_compare(version, KARPENTER_AGENT_OLDEST) < 0)
 		finding_add(f, "/dependencies",
 			    arena_printf(f->arena,
 					 "the health-monitoring agent is %s, older than "

@@ -17,7 +17,5 @@
 void prerequisites_check(const json_t *cluster, const json_t *agents, struct findings *f);
 /* The version of the health agent; NULL: none runs, "": its image says none. */
 const char *prerequisites_agent(struct arena *a, const json_t *agents);
-/* Compares number by number; -1 when x is older than y. */
-int prerequisites_compare(const char *x, const char *y);
 
 #endif

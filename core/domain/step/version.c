@@ -1,6 +1,7 @@
-#include <ctype.h>
+#include "core/domain/step/version.h"
 
-#include "core/domain/feature/feature.h"
+#include <ctype.h>
+#include <stdint.h>
 
 /* The next number; -1 at the end. */
 static int64_t next_number(const char **p)
