@@ -102,13 +102,37 @@ static void ask(struct planner *p, const struct exchange *x, struct answer *ans)
 	}
 }
 
+/*
+ * What a claim cannot read a plan cannot either. Half a look would say less than is
+ * there; and answers stay in the arena, whose cap ends the process.
+ */
+static bool may_read(const struct planner *p, struct step_ctx *c)
+{
+	struct err *e;
+
+	if (is_late(p)) {
+		step_fail(c, ERR_DEADLINE,
+			  "The plan was not done within %d seconds: the cloud answers "
+			  "slowly",
+			  PLAN_MS / 1000);
+		return false;
+	}
+	if (c->reads < LIMIT_READS_PER_CLAIM && p->a->used <= p->a->cap / 2)
+		return true;
+	e = step_fail(c, ERR_STATE_CONFLICT,
+		      "\"%s\" has more to look at than one plan can hold",
+		      c->step->title ? c->step->title : c->step->name);
+	e->retry = RETRY_HUMAN;
+	err_fix(e, "Do it in smaller parts, or to a cluster with less on it.");
+	return false;
+}
+
 /* *ret_missing: something that was looked for does not exist or is not known. */
 static void observe(struct planner *p, struct level *l, bool *ret_missing)
 {
 	struct step_ctx *c = &l->ctx;
 
-	while (c->step->observe && c->verdict.kind == VERDICT_NONE &&
-	       c->reads < LIMIT_READS_PER_CLAIM) {
+	while (c->step->observe && c->verdict.kind == VERDICT_NONE) {
 		struct exchange x = {.via = VIA_NONE};
 		struct answer ans;
 
@@ -118,17 +142,12 @@ static void observe(struct planner *p, struct level *l, bool *ret_missing)
 		    step_is_unknown(x.target.endpoint) ||
 		    step_is_unknown(x.target.ca_pem)) {
 			*ret_missing = true;
-			c->reads++;
+			if (++c->reads >= LIMIT_READS_PER_CLAIM)
+				return;
 			continue;
 		}
-		if (is_late(p)) {
-			step_fail(
-				c, ERR_DEADLINE,
-				"The plan was not done within %d seconds: the cloud answers "
-				"slowly",
-				PLAN_MS / 1000);
+		if (!may_read(p, c))
 			return;
-		}
 		ask(p, &x, &ans);
 		*ret_missing |= ans.errc == ERR_CLOUD_NOT_FOUND;
 		if (!ans.ok && ans.errc != ERR_CLOUD_NOT_FOUND && !c->step->sees_errors)

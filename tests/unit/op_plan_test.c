@@ -141,7 +141,33 @@ static const struct step pipe_steps[] = {
 };
 static const struct kind pipe_kind = {
 	.name = "pipe", .title = "A pipe", .steps = pipe_steps};
-static const struct kind *const kinds_here[] = {&leaf, &pipe_kind, NULL};
+
+/* Looks at many things, or at large ones: 300 of them, or 2 MB each. */
+static bool look_at_many(struct step_ctx *c, struct exchange *x)
+{
+	if (c->reads >= 300)
+		return false;
+	ask(x, KUBE_GET, c->target, NULL);
+	return true;
+}
+
+static void keep_nothing(struct step_ctx *c, const struct answer *a)
+{
+	(void)a;
+	if (step_input(c, "fat"))
+		(void)arena_alloc(c->arena, 2 << 20);
+}
+
+static const struct step many_steps[] = {
+	{.name = "look",
+	 .phase = "p",
+	 .title = "Look at all",
+	 .observe = look_at_many,
+	 .seen = keep_nothing},
+	{.name = NULL},
+};
+static const struct kind many = {.name = "many", .title = "Many", .steps = many_steps};
+static const struct kind *const kinds_here[] = {&leaf, &pipe_kind, &many, NULL};
 
 /* --- tests ------------------------------------------------------------- */
 
@@ -259,4 +285,25 @@ Test(plan, fails_as_the_step_would)
 		cr_assert_eq(w.reads, cases[i].reads);
 	}
 	arena_free(&a);
+}
+
+Test(plan, half_a_look_is_none_and_ends_no_process)
+{
+	struct arena a;
+
+	for (int fat = 0; fat < 2; fat++) {
+		struct world w = {.exists = true};
+		json_t *input, *p = NULL;
+		struct err e = {0};
+
+		arena_init(&a, 0);
+		input = json_new_object(&a);
+		if (fat)
+			json_put_str(input, "fat", "yes");
+		cr_assert_not(plan(&a, &w, &many, input, &p, &e));
+		cr_expect_eq(e.code, ERR_STATE_CONFLICT);
+		cr_expect(strstr(e.detail, "Look at all"), "%s", e.detail);
+		cr_expect_lt(w.reads, fat ? 40 : 129);
+		arena_free(&a);
+	}
 }
