@@ -34,6 +34,8 @@ static bool is_timing(const char *key)
 		"createdAt",
 		"modifiedAt",
 		"lastTransitionTime",
+		"clusterIP", /* the next free one */
+		"clusterIPs",
 	};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
