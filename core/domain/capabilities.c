@@ -32,6 +32,7 @@ extern const struct capability cap_list_storages;
 extern const struct capability cap_delete_storage;
 extern const struct capability cap_delete_cluster;
 extern const struct capability cap_forget_cluster;
+extern const struct capability cap_list_hyperpod_clusters;
 /* instance groups */
 extern const struct capability cap_list_instance_groups;
 extern const struct capability cap_get_instance_group;
@@ -103,6 +104,7 @@ const struct capability *const capabilities[] = {
 	&cap_delete_storage,
 	&cap_delete_cluster,
 	&cap_forget_cluster,
+	&cap_list_hyperpod_clusters,
 	/* instance groups */
 	&cap_list_instance_groups,
 	&cap_get_instance_group,

@@ -13,9 +13,10 @@ before(async () => {
 			StartTime: 1798761600, EndTime: 1799366400, TargetResources: ['hyperpod-cluster'],
 			ReservedCapacitySummaries: [{ReservedCapacityArn: 'arn:aws:sagemaker:us-west-2:111122223333:reserved-capacity/r1',
 				Status: 'Active', TotalInstanceCount: 2, InstanceType: 'ml.p5.48xlarge',
-				AvailabilityZone: 'us-west-2a', AvailabilityZoneId: 'usw2-az2'}]}},
+				AvailabilityZone: 'us-west-2a', AvailabilityZoneId: 'usw2-az2'}]},
+		summer: {Status: 'Pending', TotalInstanceCount: 1, ReservedCapacitySummaries: []}},
 		hyperpod_others: {'slurm-lab': {InstanceGroups: [{InstanceGroupName: 'controller', InstanceType: 'ml.m5.xlarge',
-			CurrentCount: 1, TargetCount: 1}]}, 'secret-lab': null},
+			CurrentCount: 1, TargetCount: 1}]}, 'secret-lab': {_denied: true}},
 		training_plan_offerings: [{TrainingPlanOfferingId: 'tpo-1', TargetResources: ['hyperpod-cluster'], DurationHours: 168,
 			UpfrontFee: '1000.00', CurrencyCode: 'USD', ReservedCapacityOfferings: [{InstanceType: 'ml.p5.48xlarge',
 				InstanceCount: 4, AvailabilityZone: 'us-west-2b'}]}],
@@ -70,7 +71,7 @@ test('a Slurm cluster and one that may not be looked at do not empty the list (I
 	/* Page by page the same. */
 	const pages = [];
 
-	for (let cursor = '', n = 0; cursor !== null && n < 5; n++) {
+	for (let cursor = '', n = 0; cursor !== undefined && n < 5; n++) {
 		const page = await mcp('list_hyperpod_clusters', {limit: 1, ...cursor ? {cursor} : {}}, 'viewer');
 
 		assert.equal(page.items.length, 1, JSON.stringify(page));
@@ -83,13 +84,14 @@ test('a Slurm cluster and one that may not be looked at do not empty the list (I
 
 	assert.equal(quotas.uncounted, 1);
 	/* And an import finds its own among them. */
-	const taken = await change('POST', '/api/v1/clusters/import', {name: 'again', eks_name: 'pool'});
+	const taken = await change('POST', '/api/v1/clusters:import', {name: 'again', eks_name: 'pool'});
 
 	assert.equal((await succeeded(s, taken.id)).result.hyperpod_name, ours.name);
-	const slurm = await change('POST', '/api/v1/clusters/import', {name: 'never', eks_name: 'pool',
+	const slurm = await change('POST', '/api/v1/clusters:import', {name: 'never', eks_name: 'pool',
 		hyperpod_name: 'slurm-lab'});
 
 	assert.match(JSON.stringify(await failed(s, slurm.id)), /a cluster that EKS orchestrates/);
+	assert.equal((await call(s, 'POST', '/api/v1/clusters/again:forget', {role: 'admin'})).status, 200);
 });
 
 test('a group is planned, added with all that is fixed, and ready', async () => {
@@ -219,6 +221,11 @@ test('training plans are looked at and offerings searched', async () => {
 	assert.equal(list.items[0].name, 'spring');
 	assert.equal(list.items[0].available, 2);
 	assert.equal(list.items[0].capacity[0].zone_id, 'usw2-az2');
+	const first = await get('/api/v1/training-plans?limit=1');
+	const second = await get(`/api/v1/training-plans?limit=1&cursor=${encodeURIComponent(first.next_cursor)}`);
+
+	assert.deepEqual([...first.items, ...second.items].map(x => x.name).sort(), ['spring', 'summer']);
+	assert.equal(second.next_cursor, null);
 	assert.match((await get('/api/v1/training-plans/spring')).starts_at, /^\d{4}-/);
 	assert.equal((await call(s, 'GET', '/api/v1/training-plans/none', {role: 'viewer'})).status, 404);
 	const offers = await mcp('search_training_plan_offerings', {instance_type: 'ml.p5.48xlarge', count: 2,

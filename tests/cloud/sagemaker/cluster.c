@@ -147,10 +147,53 @@ bool sm_create_cluster(struct cloud_call *c, json_t **ret_out)
 	return true;
 }
 
+/*
+ * settings.hyperpod_others: clusters of the account that nobody here makes, in
+ * DescribeCluster's members, by name; those of Slurm have no Orchestrator. _denied: the
+ * caller may not look at it.
+ */
+static json_t *others(struct cloud *c)
+{
+	return json_object_get(cloud_settings(c), "hyperpod_others");
+}
+
+static json_t *other_row(struct cloud_call *c, const char *name)
+{
+	const struct cloud_options *o = cloud_opts(c->cloud);
+	json_t *seen = json_object_get(others(c->cloud), name);
+	json_t *row = json_own(c->arena, json_deep_copy(seen));
+
+	json_put_str(row, "ClusterName", name);
+	json_put_str(row, "ClusterArn",
+		     arena_printf(c->arena, "arn:aws:sagemaker:%s:%s:cluster/%s",
+				  o->region, o->account, name));
+	json_put_int(row, "CreationTime", 1767225600);
+	if (!json_str_at(row, "ClusterStatus"))
+		json_put_str(row, "ClusterStatus", "InService");
+	return row;
+}
+
+static bool describe_other(struct cloud_call *c, json_t **ret_out)
+{
+	const char *name = json_str_or(c->in, "ClusterName", "");
+
+	*ret_out = other_row(c, name);
+	if (json_bool_or(*ret_out, "_denied", false))
+		return cloud_fault(c, "AccessDeniedException",
+				   "User: %s is not authorized to perform: "
+				   "sagemaker:DescribeCluster on resource: %s",
+				   cloud_opts(c->cloud)->caller_arn,
+				   json_str_or(*ret_out, "ClusterArn", ""));
+	return true;
+}
+
 bool sm_describe_cluster(struct cloud_call *c, json_t **ret_out)
 {
-	json_t *cluster = sm_need_cluster(c);
+	json_t *cluster;
 
+	if (json_object_get(others(c->cloud), json_str_or(c->in, "ClusterName", "")))
+		return describe_other(c, ret_out);
+	cluster = sm_need_cluster(c);
 	if (!cluster)
 		return false;
 	*ret_out = json_own(c->arena, json_incref(cluster));
@@ -314,24 +357,33 @@ bool sm_delete_cluster(struct cloud_call *c, json_t **ret_out)
 	return true;
 }
 
-bool sm_list_clusters(struct cloud_call *c, json_t **ret_out)
+/* Adds the row, when it is asked for. */
+static void list_cluster(struct cloud_call *c, const char *name, const json_t *row,
+			 json_t *list)
 {
 	static const char *const shown[] = {"ClusterArn", "ClusterName", "CreationTime",
 					    "ClusterStatus"};
-	const char *part = json_str_or(c->in, "NameContains", ""), *name;
+	const double at = json_num_or(row, "CreationTime", 0);
+	json_t *s = json_new_object(c->arena);
+
+	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++)
+		json_object_set(s, shown[i], json_object_get(row, shown[i]));
+	if (strstr(name, json_str_or(c->in, "NameContains", "")) &&
+	    at >= json_num_or(c->in, "CreationTimeAfter", 0) &&
+	    at <= json_num_or(c->in, "CreationTimeBefore", 1e18))
+		json_array_append(list, s);
+}
+
+bool sm_list_clusters(struct cloud_call *c, json_t **ret_out)
+{
 	json_t *list = json_new_list(c->arena), *row;
+	const char *name;
 
-	json_object_foreach(cloud_table(c->cloud, SM_CLUSTERS), name, row) {
-		double at = json_num_or(row, "CreationTime", 0);
-		json_t *s = json_new_object(c->arena);
-
-		for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++)
-			json_object_set(s, shown[i], json_object_get(row, shown[i]));
-		if (strstr(name, part) && cloud_listed(c->cloud, row) &&
-		    at >= json_num_or(c->in, "CreationTimeAfter", 0) &&
-		    at <= json_num_or(c->in, "CreationTimeBefore", 1e18))
-			json_array_append(list, s);
-	}
+	json_object_foreach(cloud_table(c->cloud, SM_CLUSTERS), name, row)
+		if (cloud_listed(c->cloud, row))
+			list_cluster(c, name, row, list);
+	json_object_foreach(others(c->cloud), name, row)
+		list_cluster(c, name, other_row(c, name), list);
 	return sm_page(c, "ClusterSummaries",
 		       sm_sorted(c, list, "CreationTime", "ClusterName"), ret_out);
 }
