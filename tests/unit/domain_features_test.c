@@ -27,8 +27,12 @@
 #define ADDON(name, version, status)                                                     \
 	"'eks:DescribeAddon " name "':{'addon':{'addonName':'" name                      \
 	"','addonVersion':'" version "','status':'" status "'," OURS "}}"
-#define AGENT ADDON("eks-pod-identity-agent", "v1.3.9-eksbuild.3", "ACTIVE")
-#define CERTS ADDON("cert-manager", "v1.18.2-eksbuild.2", "ACTIVE")
+#define AGENT    ADDON("eks-pod-identity-agent", "v1.3.9-eksbuild.3", "ACTIVE")
+#define CERTS    ADDON("cert-manager", "v1.18.2-eksbuild.2", "ACTIVE")
+#define OPERATOR "amazon-sagemaker-hyperpod-training-operator"
+#define UNTAGGED                                                                         \
+	"'eks:DescribeAddon " OPERATOR "':{'addon':{'addonName':'" OPERATOR              \
+	"','status':'ACTIVE','tags':{}}}"
 #define CHECK                                                                            \
 	.kind = "set_training_operator", .step = "check_feature", .data = "{" EKS "}"
 
@@ -103,6 +107,17 @@ Test(domain_features, what_is_needed_is_looked_for_before_anything_is_made)
 			    "'OverrideVpcConfig':{'Subnets':['subnet-1']}},{"
 			    "'InstanceGroupName':'b'}]}," NAT "," AGENT "," CERTS "}",
 		 .says = {"fail state-conflict never", "no route to NAT"}},
+		{.id = "an add-on of others: refused before anything is made",
+		 ON,
+		 CHECK,
+		 .answers = "{" POD "," NAT "," AGENT "," CERTS "," UNTAGGED "}",
+		 .says = {"fail foreign-object human",
+			  "addon " OPERATOR " was not made by us", "adopt"}},
+		{.id = "an add-on of others, and asked to adopt",
+		 .input = "{'feature':'training_operator','adopt':true}",
+		 CHECK,
+		 .answers = "{" POD "," NAT "," AGENT "," CERTS "," UNTAGGED "}",
+		 .says = {"advance"}},
 		{.id = "there is no HyperPod cluster",
 		 ON,
 		 CHECK,
@@ -291,7 +306,6 @@ Test(domain_features, rights_and_pods_of_the_training_operator)
 	SCENES_HOLD(rows);
 }
 
-#define OPERATOR "amazon-sagemaker-hyperpod-training-operator"
 #define FOREIGN                                                                          \
 	"{'eks:DescribeAddon':{'addon':{'addonName':'" OPERATOR                          \
 	"','addonArn':'arn:addon','addonVersion':'v1.2.1','status':'ACTIVE','tags':{}}}}"

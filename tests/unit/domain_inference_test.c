@@ -124,6 +124,13 @@ Test(domain_features, IA_08_the_trust_of_the_inference_operator)
 			    "'namespace':'hyperpod-inference-system'}}]}}",
 		 .says = {"fail state-conflict never", "installed by Helm",
 			  "Uninstall its Helm release"}},
+		{.id = "a bucket with objects of others: before anything is made",
+		 INFERENCE("check_feature"),
+		 .data = "{" EKS "}",
+		 .answers =
+			 "{'sagemaker:DescribeCluster':{'ClusterStatus':'InService'}," BUCKET
+			 ",'s3:ListObjectsV2':{'Contents':[{'Key':'a.pem'}]}}",
+		 .says = {"fail foreign-object human", "it holds a.pem", "adopt"}},
 		{.id = "a bucket of that name with objects of others",
 		 INFERENCE("tls_bucket"),
 		 .data = "{" EKS "}",

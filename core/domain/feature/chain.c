@@ -51,6 +51,11 @@ static bool role_read(struct step_ctx *c, struct exchange *x, const struct role_
 					  AWS_IAM_ListAttachedRolePolicies, in));
 }
 
+static bool bucket_is_tagged(const struct step_ctx *c)
+{
+	return step_tagged_cluster(c, json_at(saw(c, "bucket_tags"), "TagSet"));
+}
+
 static bool inference_read(struct step_ctx *c, struct exchange *x)
 {
 	json_t *bucket = json_packf(c->arena, "{s:s}", "Bucket", name_tls_bucket(c));
@@ -63,7 +68,9 @@ static bool inference_read(struct step_ctx *c, struct exchange *x)
 				   oidc_arn(c))) ||
 	       read_aws(c, x, "bucket", AWS_S3_HeadBucket, bucket) ||
 	       (saw_ok(c, "bucket") &&
-		read_aws(c, x, "bucket_tags", AWS_S3_GetBucketTagging, bucket)) ||
+		(read_aws(c, x, "bucket_tags", AWS_S3_GetBucketTagging, bucket) ||
+		 (!bucket_is_tagged(c) &&
+		  read_aws(c, x, "bucket_objects", AWS_S3_ListObjectsV2, bucket)))) ||
 	       read_kube(c, x, "accounts",
 			 &(struct kube_request){.verb = KUBE_LIST,
 						.api = "v1",
@@ -214,8 +221,8 @@ static void judge_accounts(struct step_ctx *c, json_t *list)
 static void judge_inference(struct step_ctx *c, json_t *list)
 {
 	const json_t *clients = json_at(saw(c, "oidc"), "ClientIDList"), *v;
-	bool known = false, ours = json_find(json_at(saw(c, "bucket_tags"), "TagSet"),
-					     "Key", "instantstart:cluster") != NULL;
+	const char *key = json_str_at(saw(c, "bucket_objects"), "Contents.0.Key");
+	bool known = false;
 	size_t i;
 
 	for (i = 0; i < json_array_size(clients); i++) {
@@ -229,10 +236,13 @@ static void judge_inference(struct step_ctx *c, json_t *list)
 	    saw_ok(c, "oidc") && !known ? "sts.amazonaws.com is none of its audiences"
 					: NULL);
 	add(list, "bucket", name_tls_bucket(c),
-	    !saw_ok(c, "bucket") ? "missing"
-	    : ours               ? "present"
-				 : "differs",
-	    NULL);
+	    !saw_ok(c, "bucket")  ? "missing"
+	    : bucket_is_tagged(c) ? "present"
+	    : key                 ? "foreign"
+				  : "differs",
+	    key ? arena_printf(c->arena, "it holds %s and has no tag of this cluster",
+			       key)
+		: NULL);
 	judge_accounts(c, list);
 }
 

@@ -61,6 +61,9 @@ const char *survey_charted(const struct step_ctx *c);
 
 /* [{name, title, found, needed, state: ok | brought | blocked, detail}] */
 json_t *feature_needs(struct step_ctx *c, const struct feature *f);
+/* Fails with what others have made of the names that are ours, unless input.adopt takes
+ * it over; false: nothing to refuse. Before anything is made. */
+bool feature_refuse_foreign(struct step_ctx *c, const struct feature *f);
 /* The first that blocks; NULL: none does. */
 const json_t *feature_blocker(const json_t *needs);
 /* [{part, name, state: present | missing | differs | foreign, detail}] */

@@ -138,3 +138,19 @@ const json_t *feature_blocker(const json_t *needs)
 {
 	return json_find(needs, "state", "blocked");
 }
+
+bool feature_refuse_foreign(struct step_ctx *c, const struct feature *f)
+{
+	const json_t *part = json_find(feature_chain(c, f), "state", "foreign");
+	const char *detail = json_str_at(part, "detail");
+	struct err *e;
+
+	if (!part || json_bool_or(c->input, "adopt", false))
+		return false;
+	e = step_fail(c, ERR_FOREIGN_OBJECT, "the %s %s was not made by us%s%s",
+		      json_str_or(part, "part", "?"), json_str_or(part, "name", "?"),
+		      detail ? ": " : "", detail ? detail : "");
+	err_field(e, "/adopt", "false", "true");
+	err_fix(e, "Ask with adopt to take it over, or delete it, then ask again.");
+	return true;
+}

@@ -24,7 +24,8 @@ static bool is_enabling(const struct step_ctx *c)
 
 bool toggle_check_observe(struct step_ctx *c, struct exchange *x)
 {
-	return survey_observe(c, x, toggle_feature(c), is_enabling(c) ? SURVEY_NEEDS : 0);
+	return survey_observe(c, x, toggle_feature(c),
+			      is_enabling(c) ? SURVEY_NEEDS | SURVEY_CHAIN : 0);
 }
 
 /* Case DP-09: nothing is brought along that was not agreed to. */
@@ -77,7 +78,8 @@ void toggle_check_plan(struct step_ctx *c, struct exchange *x)
 			json_str_or(blocker, "detail", "Change that"));
 		return;
 	}
-	(void)brings_unasked(c, needs);
+	if (!brings_unasked(c, needs))
+		(void)feature_refuse_foreign(c, f);
 }
 
 /* --- cert-manager's webhook --------------------------------------------------------- */
