@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -35,6 +36,8 @@ type plane struct {
 	kwok  int
 	extra []string // flags of kube-apiserver
 	token map[string]string
+
+	ending atomic.Bool
 
 	mu   sync.Mutex
 	part map[string]*exec.Cmd
@@ -144,8 +147,14 @@ func (p *plane) start(name string, args ...string) error {
 	}
 	gone := make(chan error, 1)
 	go func() {
-		gone <- c.Wait()
+		end := c.Wait()
 		log.Close()
+		gone <- end
+		// As a kubelet would: a controller that lost its API server gives up at times.
+		if name != "kube-apiserver" && !p.ending.Load() {
+			time.Sleep(time.Second)
+			_ = p.start(name, args...)
+		}
 	}()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -372,6 +381,7 @@ func run(args []string) error {
 	}
 	defer p.store.etcd.Close()
 	defer func() {
+		p.ending.Store(true)
 		for _, name := range []string{"kwok", "kube-scheduler", "kube-controller-manager",
 			"kube-apiserver"} {
 			p.stop(name, syscall.SIGKILL)
