@@ -28,7 +28,8 @@ grant execute on function op_submit(jsonb), op_cancel(jsonb), op_retry(jsonb),
 	session_create_by_token(text, text, bigint), session_end_all(text),
 	session_check(text), login_link_create(text, text, text, bigint),
 	login_link_use(text), selection_put(text, text), cluster_forget(text),
-	refresh_want(text), refresh_look(text), node_json(catalog, refresh), refresh_json(text)
+	refresh_want(text), refresh_look(text), node_json(catalog, refresh), refresh_json(text),
+	refresh_whole(refresh)
 	to instantstart_faces;
 
 grant execute on function op_claim(text, bigint),
