@@ -253,12 +253,16 @@ static void drop_role_plan(struct step_ctx *c, struct exchange *x)
 
 static void finish_plan(struct step_ctx *c, struct exchange *x)
 {
+	const bool on = autoscaling_enabled(c);
+	const char *state = on ? "enabled" : "disabled";
+
 	(void)x;
-	step_done(c,
-		  json_pack("{s:s, s:b, s:s, s:s*}", "feature", "autoscaling", "enabled",
-			    autoscaling_enabled(c), "state",
-			    autoscaling_enabled(c) ? "enabled" : "disabled", "role_arn",
-			    autoscaling_enabled(c) ? autoscaling_role_arn(c) : NULL));
+	step_catalog(
+		c, "feature", "autoscaling", json_pack("{s:b}", "enabled", on),
+		json_pack("{s:s, s:s}", "state", state, "title", "Autoscaling of nodes"));
+	step_done(c, json_pack("{s:s, s:s, s:b, s:s, s:s*}", "cluster", c->target,
+			       "feature", "autoscaling", "enabled", on, "state", state,
+			       "role_arn", on ? autoscaling_role_arn(c) : NULL));
 }
 
 static const struct step steps[] = {
