@@ -10,11 +10,13 @@
 #include "core/domain/cluster/eks_access.h"
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/hyperpod/wish.h"
+#include "core/domain/node/node_out.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 
 /* Of all groups, so that ours may be far down. */
-enum { EVENTS_LOOKED_AT = 100 };
+enum { EVENTS_LOOKED_AT = 100, NODES_A_PAGE = 100 };
+#define GROUP_LABEL "sagemaker.amazonaws.com/instance-group-name"
 /* AWS goes on trying for hours; people want to know after this long. */
 static const int64_t CAPACITY_PATIENCE_MS = 30 * 60 * 1000;
 /* A read may be older than the call that set the count. */
@@ -75,20 +77,9 @@ static const json_t *newest(const struct step_ctx *c)
 
 static const char *event_text(const struct step_ctx *c)
 {
-	static const char *const places[] = {"Instance", "InstanceGroupScaling",
-					     "InstanceGroup", "Cluster"};
-	const json_t *detail = json_at(saw(c, "event"), "EventDetails");
+	const char *why = cluster_event_reason(json_at(saw(c, "event"), "EventDetails"));
 
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		const char *text = json_str_at(
-			detail,
-			arena_printf(c->arena,
-				     "EventDetails.EventMetadata.%s.FailureMessage",
-				     places[i]));
-		if (text && text[0])
-			return text;
-	}
-	return json_str_or(newest(c), "Description", "");
+	return why ? why : json_str_or(newest(c), "Description", "");
 }
 
 static bool is_capacity_failure(const char *text)
@@ -105,6 +96,19 @@ static const char *trouble_text(const struct step_ctx *c)
 	return node_trouble_is(message) ? message : event_text(c);
 }
 
+/* Of the group alone, in small pages: a node is large, and a cluster has many. */
+static bool read_group_nodes(struct step_ctx *c, struct exchange *x)
+{
+	return read_kube(c, x, "nodes",
+			 &(struct kube_request){.verb = KUBE_LIST,
+						.api = "v1",
+						.plural = "nodes",
+						.limit = NODES_A_PAGE,
+						.label_selector = arena_printf(
+							c->arena, GROUP_LABEL "=%s",
+							step_input(c, "group_name"))});
+}
+
 bool watch_nodes_observe(struct step_ctx *c, struct exchange *x)
 {
 	const char *status, *event_id;
@@ -115,10 +119,7 @@ bool watch_nodes_observe(struct step_ctx *c, struct exchange *x)
 	if (!saw(c, "hyperpod"))
 		return false;
 	if (current(c) == target(c) && streq(status, "InService"))
-		return read_kube(c, x, "nodes",
-				 &(struct kube_request){.verb = KUBE_LIST,
-							.api = "v1",
-							.plural = "nodes"});
+		return read_group_nodes(c, x);
 	if (read_aws(c, x, "events", AWS_SAGEMAKER_ListClusterEvents,
 		     json_packf(c->arena, "{s:s, s:i}", "ClusterName", hyperpod_name(c),
 				"MaxResults", EVENTS_LOOKED_AT)))
@@ -145,8 +146,8 @@ static int64_t ready_nodes(const struct step_ctx *c)
 		const json_t *cond =
 			json_find(json_at(node, "status.conditions"), "type", "Ready");
 		const json_t *labels = json_at(node, "metadata.labels");
-		const char *of_group = json_string_value(json_object_get(
-			labels, "sagemaker.amazonaws.com/instance-group-name"));
+		const char *of_group =
+			json_string_value(json_object_get(labels, GROUP_LABEL));
 
 		if (streq(json_str_or(cond, "status", ""), "True") &&
 		    streq(of_group, step_input(c, "group_name")))
