@@ -173,6 +173,14 @@ Test(domain_group_add, an_unmet_least_number_of_nodes_is_said_and_not_waited_for
 			      "'phase':'Running'}}]}}",
 		 .says = {"fail blocked human", "default/train-0 on hyperpod-i-0000000a",
 			  "!agent"}},
+	};
+
+	SCENES_HOLD(rows);
+}
+
+Test(domain_group_add, a_software_update_is_told_from_those_of_others)
+{
+	static const struct scene rows[] = {
 		{.id = "what the groups say is in the journal before it is sent",
 		 .kind = "update_cluster_software",
 		 .step = "start_update",

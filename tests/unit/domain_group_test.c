@@ -252,6 +252,14 @@ Test(domain_group, adding_nodes_twice_after_a_lost_answer_adds_them_once)
 		 .answered = "{'Successful':[{'NodeLogicalId':'n1'},{'NodeLogicalId':"
 			     "'n2'}],'Failed':[]}",
 		 .says = {"advance", "'added':[['n1','n2']]"}},
+	};
+
+	SCENES_HOLD(rows);
+}
+
+Test(domain_group, nodes_are_added_as_the_group_takes_them)
+{
+	static const struct scene rows[] = {
 		{.id = "fifty a call",
 		 .kind = "scale_instance_group",
 		 .step = "add_nodes",

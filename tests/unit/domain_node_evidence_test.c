@@ -53,6 +53,14 @@ Test(node_evidence, evidence_ends_a_request_of_unknown_outcome)
 		 .issued = true,
 		 .answers = "{" NODE("i-1", "Pending") "," KUBE("b1") "," GROUP("4") "}",
 		 .says = {"advance"}},
+	};
+
+	SCENES_HOLD(rows);
+}
+
+Test(node_evidence, a_deletion_of_unknown_outcome_is_seen_by_node_and_target)
+{
+	static const struct scene rows[] = {
 		{.id = "gone",
 		 SENT("delete_nodes"),
 		 .data = LIST,
