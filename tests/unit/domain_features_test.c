@@ -83,6 +83,14 @@ Test(domain_features, what_is_needed_is_looked_for_before_anything_is_made)
 			    "'DaemonSet'}}",
 		 .says = {"advance", "installed otherwise", "'elsewhere'",
 			  "!'state':'brought'"}},
+	};
+
+	SCENES_HOLD(rows);
+}
+
+Test(domain_features, what_does_not_fit_is_refused_before_anything_is_made)
+{
+	static const struct scene rows[] = {
 		{.id = "TC-06 task governance is too old",
 		 ON,
 		 CHECK,

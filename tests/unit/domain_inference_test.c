@@ -82,6 +82,15 @@ Test(domain_features, IA_08_the_trust_of_the_inference_operator)
 		 .data = "{" EKS "}",
 		 .answers = role_with(&a, TRUST("BBBB")),
 		 .says = {"advance", "!call"}},
+	};
+
+	SCENES_HOLD(rows);
+	arena_free(&a);
+}
+
+Test(domain_features, what_others_have_of_the_inference_operator_stays)
+{
+	static const struct scene rows[] = {
 		{.id = "DP-09 what is there is not brought a second time",
 		 INFERENCE("inference_operator_install"),
 		 .data = "{" EKS ",'bundled':{'scale':true,'load':false}}",
@@ -115,6 +124,14 @@ Test(domain_features, IA_08_the_trust_of_the_inference_operator)
 		 .answers = "{" SCALED ",'kubernetes:list deployments':{'items':[{"
 			    "'metadata':{'name':'keda-operator','namespace':'keda'}}]}}",
 		 .says = {"advance", "!blocked"}},
+	};
+
+	SCENES_HOLD(rows);
+}
+
+Test(domain_features, the_bucket_of_certificates_is_ours_or_asked_for)
+{
+	static const struct scene rows[] = {
 		{.id = "an operator that Helm has installed is not joined by a second",
 		 INFERENCE("check_feature"),
 		 .data = "{" EKS "}",
@@ -156,6 +173,14 @@ Test(domain_features, IA_08_the_trust_of_the_inference_operator)
 		 .answers = "{" BUCKET ",'s3:ListObjectsV2':{}}",
 		 .says = {"call s3:PutBucketTagging", "instantstart:cluster",
 			  "cost-center"}},
+	};
+
+	SCENES_HOLD(rows);
+}
+
+Test(domain_features, an_identity_provider_goes_when_nobody_else_is_bound_by_it)
+{
+	static const struct scene rows[] = {
 		{.id = "a provider that we made goes",
 		 INFERENCE("oidc_provider_remove"),
 		 .data = "{" EKS "}",
@@ -196,7 +221,6 @@ Test(domain_features, IA_08_the_trust_of_the_inference_operator)
 	};
 
 	SCENES_HOLD(rows);
-	arena_free(&a);
 }
 
 /* Issuers are made known to IAM for much else: that alone is no half of an operator. */
