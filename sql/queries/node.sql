@@ -35,14 +35,6 @@ select refresh_claim($1, $2, $3)::text as claim
 -- name: refresh_settle
 select refresh_settle($1::jsonb)
 
--- $1 cluster, $2 instance id, logical id or name of the row.
--- name: node_known
-select c.name, c.observed->>'instance_id' as instance_id, c.observed->>'logical_id' as logical_id,
-	node_json(c, r)::text as doc
-from catalog c left join refresh r on r.cluster = c.cluster
-where c.kind = 'node' and c.cluster = $1
-	and (c.name = $2 or c.observed->>'instance_id' = $2)
-
 -- What we did to a node and what we saw change. $1 cluster, $2 name of its row or
 -- null, $3 an array of the ids that requests may have named.
 -- name: node_history

@@ -78,6 +78,9 @@ Test(sql_rights, roles)
 	     "!42501");
 	want(session_do(faces, "select audit_chain(10)"), "!42501");
 	want(session_do(poller, "select audit_chain(10) > 0"), "t");
+	/* A face shows nodes, and how old they are, with all the helpers that takes. */
+	want(session_do(faces, "select refresh_json('none')->>'state'"), "never");
+	want(session_do(faces, "select refresh_look('none')"), "t");
 	/* Helpers behind the transitions are nobody's. */
 	want(session_do(faces, "select op_wake(o, now()) from operation o"), "!42501");
 	want(session_do(poller, "select lock_release('op_1', now())"), "!42501");

@@ -31,11 +31,19 @@ static const char *pods_key(struct step_ctx *c, const char *name)
 
 static bool read_pods(struct step_ctx *c, struct exchange *x, const char *name)
 {
-	struct kube_request r = {.verb = KUBE_LIST, .api = "v1", .plural = "pods"};
+	/* Whatever has ended counts nowhere, and a cluster keeps many of them. */
+	const char *going = "status.phase!=Succeeded,status.phase!=Failed";
 
-	if (name)
-		r.field_selector = arena_printf(c->arena, "spec.nodeName=%s", name);
-	return read_kube(c, x, pods_key(c, name), &r);
+	return read_kube(
+		c, x, pods_key(c, name),
+		&(struct kube_request){.verb = KUBE_LIST,
+				       .api = "v1",
+				       .plural = "pods",
+				       .field_selector =
+					       name ? arena_printf(c->arena,
+								   "spec.nodeName=%s,%s",
+								   name, going)
+						    : going});
 }
 
 bool group_nodes_observe(struct step_ctx *c, struct exchange *x)
