@@ -183,10 +183,11 @@ static struct db_rows look(struct fleet *f)
 {
 	return harness_query(
 		f->h,
-		"select j_ms(coalesce(min(due_at) filter (where not queued), min(due_at))) "
-		"as due_ms, count(*) filter (where parent_id is null) as open, "
+		"select j_ms(coalesce(min(due_at) filter (where due_at < 'infinity' and not "
+		"queued), min(due_at) filter (where due_at < 'infinity'))) as due_ms, "
+		"count(*) filter (where parent_id is null) as open, "
 		"count(*) filter (where held_at is not null) as held from operation "
-		"where ended_at is null and (due_at < 'infinity' or held_at is not null)",
+		"where ended_at is null",
 		NULL);
 }
 
@@ -202,6 +203,9 @@ static void tick(struct fleet *f, int64_t due_ms)
 	(void)harness_tick_or_die(i);
 	cloud_advance(lab(h)->cloud);
 	arena_reset(&f->arena);
+	/* From its first claim on somebody else may win a race against it. */
+	if (h->cur->op[0])
+		(void)fleet_op(f, h->cur->op);
 	fleet_sync(f, FLEET_CLOUD);
 	note_ends(f);
 }
@@ -210,8 +214,12 @@ static void tick(struct fleet *f, int64_t due_ms)
 static bool move(struct fleet *f)
 {
 	const struct db_rows now = look(f);
-	const int64_t open = db_int(&now, 0, "open"), held = db_int(&now, 0, "held");
+	int64_t open, held;
 
+	if (f->h->why)
+		return false;
+	open = db_int(&now, 0, "open");
+	held = db_int(&now, 0, "held");
 	f->most_open = open > f->most_open ? open : f->most_open;
 	if (f->sent < f->n_requests && open < FLEET_OPEN &&
 	    (open == 0 || below(f, 3) == 0)) {
@@ -222,7 +230,7 @@ static bool move(struct fleet *f)
 		answer(f);
 		return true;
 	}
-	if (open == 0 && !db_text(&now, 0, "due_ms"))
+	if (open == 0)
 		return false;
 	if (!f->quiet && below(f, 400) == 0)
 		cancel(f);
