@@ -17,9 +17,8 @@ bool live_list(struct call *c, const struct kube_target *t, const char *api,
 	struct kube_result res;
 
 	kube_list_all(c->cloud->kube, t, &r, c->arena, &res);
-	if (ret_served)
-		*ret_served = res.ok;
-	if (!res.ok && (res.status != 404 || !ret_served))
+	*ret_served = res.ok;
+	if (!res.ok && res.status != 404)
 		return kube_err(&r, &res, e);
 	*ret_items = res.ok ? json_at(res.out, "items") : json_new_list(c->arena);
 	return *ret_items != NULL;

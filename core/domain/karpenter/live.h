@@ -7,7 +7,7 @@
 #include "core/domain/capability.h"
 
 /* All items; a list of the arena. *ret_served: false when there is no such kind
- * (autoscaling is off): then the list is empty. NULL: that is an error. */
+ * (autoscaling is off): then the list is empty. */
 bool live_list(struct call *c, const struct kube_target *t, const char *api,
 	       const char *plural, json_t **ret_items, bool *ret_served, struct err *e)
 	__attribute__((warn_unused_result));

@@ -58,6 +58,8 @@ bool pending_waits(const json_t *pod);
  */
 json_t *pending_explain(const struct pending_world *w, const json_t *pod);
 
+/* The reason of events about launches that failed. */
+#define PENDING_EVENT "InsufficientCapacityError"
 /* tries.c: failed launches of a pool's claims. NULL: none; new otherwise. */
 json_t *pending_tries(const struct pending_world *w, const char *pool);
 /* Whether the claim has its machine since the last try failed. */

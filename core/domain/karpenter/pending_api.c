@@ -126,10 +126,28 @@ static void read_cluster_events(struct call *c, const char *cluster,
 		w->cluster_events = json_at(out, "Events");
 }
 
+/* Of the cluster's events, which are many, those of launches that failed. */
+static bool failed_launches(struct call *c, const struct kube_target *t, json_t **ret,
+			    struct err *e)
+{
+	const struct kube_request r = {
+		.verb = KUBE_LIST,
+		.api = "v1",
+		.plural = "events",
+		.field_selector = "involvedObject.kind=NodeClaim,reason=" PENDING_EVENT};
+	struct kube_result res;
+
+	kube_list_all(c->cloud->kube, t, &r, c->arena, &res);
+	if (!res.ok)
+		return kube_err(&r, &res, e);
+	*ret = json_at(res.out, "items");
+	return true;
+}
+
 static bool read_world(struct call *c, const char *cluster, const struct kube_target *t,
 		       struct pending_world *w, struct err *e)
 {
-	json_t *pools, *classes, *claims, *events, *types;
+	json_t *pools, *classes, *claims, *events = NULL, *types;
 	int64_t at_ms;
 	bool served;
 
@@ -137,7 +155,7 @@ static bool read_world(struct call *c, const char *cluster, const struct kube_ta
 	    !live_list(c, t, KARPENTER_CLASS_API, KARPENTER_CLASSES, &classes, &served,
 		       e) ||
 	    !live_list(c, t, KARPENTER_API, KARPENTER_CLAIMS, &claims, &served, e) ||
-	    !live_list(c, t, "v1", "events", &events, NULL, e) ||
+	    !failed_launches(c, t, &events, e) ||
 	    !cached_read(c, AWS_EC2_DescribeInstanceTypes, NULL, TYPES_AGE_S, &types,
 			 &at_ms, e))
 		return false;

@@ -208,13 +208,13 @@ const char *pending_mismatch(const struct pending_world *w, const json_t *pod,
 static bool expression_takes(const json_t *expression, const char *type)
 {
 	const bool listed = texts_have(json_at(expression, "values"), type);
-	const char *operator= json_str_or(expression, "operator", "");
+	const char *op = json_str_or(expression, "operator", "");
 
 	if (!streq(json_str_at(expression, "key"), TYPE_LABEL))
 		return true;
-	return streq(operator, "In")      ? listed
-	       : streq(operator, "NotIn") ? !listed
-					  : !streq(operator, "DoesNotExist");
+	return streq(op, "In")      ? listed
+	       : streq(op, "NotIn") ? !listed
+				    : !streq(op, "DoesNotExist");
 }
 
 static bool term_takes(const json_t *term, const char *type)

@@ -58,7 +58,7 @@ static void count_events(const struct pending_world *w, const char *pool, struct
 		const char *last = json_str_at(e, "lastTimestamp");
 
 		if (!streq(json_str_at(e, "involvedObject.kind"), "NodeClaim") ||
-		    !streq(json_str_at(e, "reason"), "InsufficientCapacityError") ||
+		    !streq(json_str_at(e, "reason"), PENDING_EVENT) ||
 		    !is_of(claim, pool))
 			continue;
 		json_object_set_new(t->claims, claim, json_true());
