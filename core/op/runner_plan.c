@@ -108,8 +108,6 @@ static void ask(struct planner *p, const struct exchange *x, struct answer *ans)
  */
 static bool may_read(const struct planner *p, struct step_ctx *c)
 {
-	struct err *e;
-
 	if (is_late(p)) {
 		step_fail(c, ERR_DEADLINE,
 			  "The plan was not done within %d seconds: the cloud answers "
@@ -119,11 +117,7 @@ static bool may_read(const struct planner *p, struct step_ctx *c)
 	}
 	if (c->reads < LIMIT_READS_PER_CLAIM && p->a->used <= p->a->cap / 2)
 		return true;
-	e = step_fail(c, ERR_STATE_CONFLICT,
-		      "\"%s\" has more to look at than one plan can hold",
-		      c->step->title ? c->step->title : c->step->name);
-	e->retry = RETRY_HUMAN;
-	err_fix(e, "Do it in smaller parts, or to a cluster with less on it.");
+	walk_too_much(c);
 	return false;
 }
 

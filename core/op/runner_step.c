@@ -118,6 +118,16 @@ static bool has_time_to_read(const struct walk *w)
 	return left >= w->r->cfg->call_timeout_ms + runner_margin_ms(w->lease_ms);
 }
 
+void walk_too_much(struct step_ctx *c)
+{
+	struct err *e = step_fail(c, ERR_STATE_CONFLICT,
+				  "\"%s\" has more to look at than can be held at once",
+				  c->step->title ? c->step->title : c->step->name);
+
+	e->retry = RETRY_HUMAN;
+	err_fix(e, "Do it in smaller parts, or to a cluster with less on it.");
+}
+
 /* The claim's share of reading is over: go on in the next, from the cursor. */
 static void read_on(struct walk *w, int64_t due_ms)
 {
@@ -129,9 +139,12 @@ static void read_on(struct walk *w, int64_t due_ms)
 static void observe(struct walk *w)
 {
 	struct step_ctx *c = &w->ctx;
+	const json_t *before =
+		w->step->observe ? json_own(w->a, json_deep_copy(c->data)) : NULL;
 
 	while (w->step->observe && c->verdict.kind == VERDICT_NONE) {
 		struct exchange x = {.via = VIA_NONE};
+		const bool full = c->reads >= LIMIT_READS_PER_CLAIM || !has_room(w);
 		struct answer ans;
 		int64_t wait_ms;
 
@@ -139,8 +152,12 @@ static void observe(struct walk *w)
 		    c->verdict.kind != VERDICT_NONE)
 			return;
 		wait_ms = c->reads ? 0 : runner_budget_ms(w->r, &x);
-		if (wait_ms || c->reads >= LIMIT_READS_PER_CLAIM || !has_room(w) ||
-		    !has_time_to_read(w)) {
+		/* Without a cursor the next claim would come just as far, for ever. */
+		if (full && json_equal(before, c->data)) {
+			walk_too_much(c);
+			return;
+		}
+		if (wait_ms || full || !has_time_to_read(w)) {
 			read_on(w, wait_ms);
 			return;
 		}

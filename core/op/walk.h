@@ -52,6 +52,8 @@ bool walk_effect(struct walk *w, const struct exchange *x, struct err *e)
 const char *walk_word(const struct walk *w);
 void walk_word_taken(struct walk *w);
 void walk_word_forget(struct walk *w);
+/* Fails: the step's reads fit into no claim, and it keeps none of them. */
+void walk_too_much(struct step_ctx *c);
 /* Asks what became of an effect that must not be repeated. */
 void walk_hold_unknown(struct walk *w, const char *name, const json_t *request);
 /* runner_settle.c: verdict to settlement, growth of waits, step deadline. */

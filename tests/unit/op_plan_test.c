@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "core/json/tree.h"
-#include "core/op/runner.h"
+#include "core/op/walk.h"
 
 /* --- a world that counts ----------------------------------------------- */
 
@@ -158,12 +158,23 @@ static void keep_nothing(struct step_ctx *c, const struct answer *a)
 		(void)arena_alloc(c->arena, 2 << 20);
 }
 
+static void keep_cursor(struct step_ctx *c, const struct answer *a)
+{
+	(void)a;
+	step_save(c, "cursor", json_integer(c->reads));
+}
+
 static const struct step many_steps[] = {
 	{.name = "look",
 	 .phase = "p",
 	 .title = "Look at all",
 	 .observe = look_at_many,
 	 .seen = keep_nothing},
+	{.name = "follow",
+	 .phase = "p",
+	 .title = "Look from the cursor on",
+	 .observe = look_at_many,
+	 .seen = keep_cursor},
 	{.name = NULL},
 };
 static const struct kind many = {.name = "many", .title = "Many", .steps = many_steps};
@@ -304,6 +315,37 @@ Test(plan, half_a_look_is_none_and_ends_no_process)
 		cr_expect_eq(e.code, ERR_STATE_CONFLICT);
 		cr_expect(strstr(e.detail, "Look at all"), "%s", e.detail);
 		cr_expect_lt(w.reads, fat ? 40 : 129);
+		arena_free(&a);
+	}
+}
+
+Test(plan, what_fits_into_no_claim_is_not_tried_for_ever)
+{
+	static const struct config cfg = {.call_timeout_ms = 1000, .lease_ms = 60000};
+
+	for (int i = 0; i < 2; i++) {
+		struct world there = {.exists = true};
+		struct runner r = {.cfg = &cfg,
+				   .clock = clock_system(),
+				   .exchange = answer,
+				   .exchange_ctx = &there};
+		struct arena a;
+		struct walk w = {.r = &r, .a = &a, .lease_ms = cfg.lease_ms};
+
+		arena_init(&a, 0);
+		w.step = &many_steps[i];
+		w.start_mono_ms = r.clock->mono_ms(r.clock);
+		w.ctx = (struct step_ctx){.arena = &a,
+					  .cfg = &cfg,
+					  .step = w.step,
+					  .target = "demo",
+					  .input = json_new_object(&a),
+					  .data = json_new_object(&a),
+					  .seen = json_new_object(&a)};
+		walk_step(&w);
+		cr_expect_eq(there.reads, 128);
+		cr_expect_eq(w.ctx.verdict.kind, i ? VERDICT_WAIT : VERDICT_FAIL);
+		cr_expect_eq(w.ctx.verdict.error.code, i ? ERR_NONE : ERR_STATE_CONFLICT);
 		arena_free(&a);
 	}
 }
