@@ -141,6 +141,7 @@ const json_t *cloud_take_fault(struct cloud *c, const char *service, const char 
  * "lifecycle_script":"fail", "stack_failure":{"LogicalId":"reason"},
  * "role_assumable_after_ms":…, "node_ready_after_ms":…, "eks_unsupported_zones":
  * ["us-west-2b"], "training_plans":{name: DescribeTrainingPlan's members},
+ * "hyperpod_others":{name: DescribeCluster's members, or "_denied": true},
  * "autoscaling_failure": the text with which autoscaling ends Failed}.
  * Merged (RFC 7396).
  * Also "list_lag_ms", "speed", "offerings":{"p5.48xlarge":["usw2-az1"]},

@@ -177,7 +177,7 @@ const struct capability cap_import_cluster = {
 	.path = "/clusters:import",
 	.title = "Import a cluster",
 	.doc = "Takes an existing EKS cluster, and the HyperPod cluster on it, into the catalog. "
-	       "Nothing in the cloud is changed.",
+	       "Nothing in the cloud is changed. list_hyperpod_clusters tells what there is.",
 	.effect = CAP_CHANGE,
 	.role = ROLE_OPERATOR,
 	.flags = CAP_LONG,
