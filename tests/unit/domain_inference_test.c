@@ -209,6 +209,15 @@ Test(domain_features, an_identity_provider_goes_when_nobody_else_is_bound_by_it)
 		 .answers = "{'iam:GetOpenIDConnectProvider':{'ClientIDList':["
 			    "'sts.amazonaws.com'],'Tags':[]}}",
 		 .says = {"advance", "!call"}},
+		{.id = "autoscalers of pods keep the metrics",
+		 INFERENCE("judge"),
+		 .data = "{" EKS "}",
+		 .answers = "{'eks:DescribeAddon':{'addon':{'status':'ACTIVE','tags':{"
+			    "'instantstart:cluster':'demo','instantstart:feature':"
+			    "'inference_operator'}}},'kubernetes:list "
+			    "horizontalpodautoscalers':{'items':[{'metadata':{'name':"
+			    "'web'}}]}}",
+		 .says = {"kept:", "autoscalers of pods", "'metrics'", "!'fsx_csi'"}},
 		{.id = "volumes keep their driver",
 		 INFERENCE("judge"),
 		 .data = "{" EKS "}",

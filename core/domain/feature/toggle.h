@@ -27,7 +27,7 @@ void toggle_enabled_plan(struct step_ctx *c, struct exchange *x);
 
 bool toggle_users_observe(struct step_ctx *c, struct exchange *x);
 void toggle_users_plan(struct step_ctx *c, struct exchange *x);
-/* Which of the components that it brought stay for others. */
+/* judge.c: which of the components that it brought stay for others. */
 bool toggle_judge_observe(struct step_ctx *c, struct exchange *x);
 void toggle_judge_plan(struct step_ctx *c, struct exchange *x);
 void toggle_disabled_plan(struct step_ctx *c, struct exchange *x);
