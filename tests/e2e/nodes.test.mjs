@@ -244,3 +244,11 @@ test('a node of another cluster is refused; a deleted one leaves list and target
 
 	assert.equal(gone.status, 404, gone.text);
 });
+
+test('nodes of a cluster that somebody else has deleted are listed no longer', async () => {
+	command('aws', ['sagemaker', 'delete-cluster', '--cluster-name', 'fleet']);
+	const none = await listed('no nodes', l => l.length === 0);
+
+	assert.equal(none.refresh.error ?? null, null);
+	assert.equal(none.total, 0);
+});

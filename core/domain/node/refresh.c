@@ -25,6 +25,7 @@ struct phase {
 	const char *again; /* where to begin anew when its pages have expired */
 	void (*ask)(struct page *p);
 	void (*take)(struct page *p);
+	bool gone_is_none; /* what is gone has no rows, which is an answer */
 };
 
 static const char *of(const struct page *p, const char *path)
@@ -136,13 +137,13 @@ static void take_kube_pods(struct page *p)
 }
 
 static const struct phase phases[] = {
-	{"eks", "groups", "eks", ask_eks, take_eks},
-	{"groups", "nodes", "groups", ask_groups, take_groups},
-	{"nodes", "kube_nodes", "nodes", ask_nodes, take_nodes},
-	{"kube_nodes", "kube_pods", "kube_nodes", ask_kube_nodes, take_kube_nodes},
+	{"eks", "groups", "eks", ask_eks, take_eks, false},
+	{"groups", "nodes", "groups", ask_groups, take_groups, true},
+	{"nodes", "kube_nodes", "nodes", ask_nodes, take_nodes, true},
+	{"kube_nodes", "kube_pods", "kube_nodes", ask_kube_nodes, take_kube_nodes, false},
 	/* Pods of pages that were read are in the sums: only the nodes begin at none. */
-	{"kube_pods", "sum", "kube_nodes", ask_kube_pods, take_kube_pods},
-	{"sum", NULL, NULL, NULL, NULL},
+	{"kube_pods", "sum", "kube_nodes", ask_kube_pods, take_kube_pods, false},
+	{"sum", NULL, NULL, NULL, NULL, false},
 };
 
 static const struct phase *phase_of(const char *name)
@@ -192,7 +193,7 @@ static void read_page(struct page *p)
 	runner_exchange(p->r, &p->x, NULL, p->a, &p->ans);
 	if (p->ans.ok)
 		ph->take(p);
-	else
+	else if (!ph->gone_is_none || p->ans.errc != ERR_CLOUD_NOT_FOUND)
 		note_failure(p, ph);
 }
 
