@@ -143,6 +143,9 @@ static void note_end(struct fleet *f, const char *id, const char *kind, const ch
 		fleet_judge_success(f, id);
 	else if (streq(code, "internal"))
 		harness_blame(f->h, "%s (%s) failed by a fault of ours", id, kind);
+	else if (f->quiet)
+		harness_blame(f->h, "when all was quiet %s (%s) was %s: %s", id, kind,
+			      state, code ? code : "");
 	else if (streq(state, "failed") && !f->quiet && below(f, 4) == 0 &&
 		 give(f, journal_retry, id, json_packf(&f->h->run, "{}"))) {
 		f->retries++;
@@ -255,9 +258,9 @@ static void go_on(struct fleet *f)
 
 static void calm(struct fleet *f)
 {
-	f->quiet = true;
 	f->h->random_permille = 0;
 	cloud_clear_faults(lab(f->h)->cloud);
+	f->quiet = true;
 	fleet_outside(f);
 }
 
@@ -272,10 +275,13 @@ static void clear_away(struct fleet *f)
 	json_t *g;
 	size_t i;
 
+	/* One after the other: what is asked for at one instant has no order. */
 	submit(f, "delete_node_pool", json_packf(&f->h->run, "{s:s}", "name", "train"),
 	       true);
+	go_on(f);
 	submit(f, "delete_node_class", json_packf(&f->h->run, "{s:s}", "name", "gpu"),
 	       true);
+	go_on(f);
 	for (i = 0; i < 4; i++)
 		json_put(off, features[i], json_pack("{s:b}", "enabled", 0));
 	submit(f, "update_features", off, true);
