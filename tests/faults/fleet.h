@@ -46,6 +46,17 @@ struct fleet_request fleet_draw(struct fleet *f);
 /* One of the instances that there are, or NULL. */
 const char *fleet_node(struct fleet *f);
 
+/* fleet_people.c. False: refused, by a lock that its answer names. */
+bool fleet_submit(struct fleet *f, const char *kind, json_t *input, bool queue);
+/* False: it has ended meanwhile, or its lock is another's. */
+bool fleet_order(struct fleet *f,
+		 bool (*order)(struct db *, struct arena *, const struct order *,
+			       struct str *, struct err *),
+		 const char *op, json_t *args);
+void fleet_request_one(struct fleet *f);
+void fleet_answer(struct fleet *f);
+void fleet_cancel(struct fleet *f);
+
 /* fleet_outside.c: somebody else does something, straight in the cloud. */
 void fleet_outside(struct fleet *f);
 

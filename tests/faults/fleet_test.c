@@ -15,7 +15,6 @@
 
 #include "core/domain/node/refresh.h"
 #include "core/json/tree.h"
-#include "core/op/walk.h"
 #include "tests/faults/fleet.h"
 
 struct options {
@@ -26,106 +25,6 @@ struct options {
 static int64_t below(struct fleet *f, int64_t n)
 {
 	return (int64_t)rng_below(&f->rng.rng, (uint64_t)n);
-}
-
-/* --- what people do -------------------------------------------------------------- */
-
-static bool submit(struct fleet *f, const char *kind, json_t *input, bool queue)
-{
-	struct harness *h = f->h;
-	char id[40];
-	struct submitted got;
-	struct err e = {0};
-	struct submission s = {
-		.id = id,
-		.kind = kind_find(h->world->kinds, kind),
-		.target = h->target,
-		.input = input,
-		.principal = "tester",
-		.face = "rest",
-		.capability = "test",
-		.queue = queue,
-	};
-
-	json_put_str(input, "cluster", h->target);
-	s.digest = json_digest(&h->run, input);
-	id_make(&h->rng.rng, h->clock.wall, "op_", id, sizeof(id));
-	harness_sync_admin(h);
-	if (journal_submit(h->admin, &h->run, &s, &got, &e)) {
-		f->accepted += got.outcome == SUBMIT_NEW;
-		f->same += got.outcome == SUBMIT_SAME;
-		return true;
-	}
-	/* The one answer besides: somebody is at work on it, and it says who. */
-	if (e.code != ERR_CONFLICT || queue)
-		harness_blame(h, "submit %s: %s", kind, e.detail);
-	else if (!strstr(e.detail, "op_"))
-		harness_blame(h, "a conflict that names nobody: %s", e.detail);
-	f->refused++;
-	return false;
-}
-
-static void request(struct fleet *f)
-{
-	const struct fleet_request r = fleet_draw(f);
-
-	f->sent++;
-	submit(f, r.kind, r.input, below(f, 10) > 0);
-}
-
-/* It may have ended meanwhile, or its lock is another's. */
-static bool give(struct fleet *f,
-		 bool (*order)(struct db *, struct arena *, const struct order *,
-			       struct str *, struct err *),
-		 const char *op, json_t *args)
-{
-	const struct order o = {
-		.op_id = op, .principal = "tester", .face = "rest", .args = args};
-	struct str doc;
-	struct err e = {0};
-
-	harness_sync_admin(f->h);
-	if (order(f->h->admin, &f->h->run, &o, &doc, &e))
-		return true;
-	if (e.code != ERR_STATE_CONFLICT && e.code != ERR_CONFLICT)
-		harness_blame(f->h, "an order was refused: %s", e.detail);
-	return false;
-}
-
-static void answer(struct fleet *f)
-{
-	static const char *const choices[] = {CHOICE_HAPPENED, CHOICE_NOT_HAPPENED,
-					      CHOICE_STOP};
-	const struct db_rows rows = harness_query(
-		f->h,
-		"select id, question->>'question' as question from operation "
-		"where state = 'held' order by id limit 1",
-		NULL);
-	const char *id, *choice = choices[below(f, 3)];
-
-	if (!rows.n)
-		return;
-	id = db_text(&rows, 0, "id");
-	if (!strchr(db_text(&rows, 0, "question"), '?'))
-		harness_blame(f->h, "held by no question: %s",
-			      db_text(&rows, 0, "question"));
-	f->answers++;
-	if (streq(choice, CHOICE_NOT_HAPPENED))
-		fleet_cut(f, id);
-	give(f, journal_answer, id, json_packf(&f->h->run, "{s:s}", "choice", choice));
-}
-
-static void cancel(struct fleet *f)
-{
-	const struct db_rows rows = harness_query(
-		f->h,
-		"select id from operation where parent_id is null and state in "
-		"('live', 'held') order by id",
-		NULL);
-
-	if (rows.n && give(f, journal_cancel, db_text(&rows, (int)below(f, rows.n), "id"),
-			   json_packf(&f->h->run, "{s:b}", "undo", 0)))
-		f->cancels++;
 }
 
 /* --- ends ------------------------------------------------------------------------- */
@@ -147,7 +46,7 @@ static void note_end(struct fleet *f, const char *id, const char *kind, const ch
 		harness_blame(f->h, "when all was quiet %s (%s) was %s: %s", id, kind,
 			      state, code ? code : "");
 	else if (streq(state, "failed") && !f->quiet && below(f, 4) == 0 &&
-		 give(f, journal_retry, id, json_packf(&f->h->run, "{}"))) {
+		 fleet_order(f, journal_retry, id, json_packf(&f->h->run, "{}"))) {
 		f->retries++;
 		fleet_cut(f, id);
 		json_object_del(f->ops, id);
@@ -226,17 +125,17 @@ static bool move(struct fleet *f)
 	f->most_open = open > f->most_open ? open : f->most_open;
 	if (f->sent < f->n_requests && open < FLEET_OPEN &&
 	    (open == 0 || below(f, 3) == 0)) {
-		request(f);
+		fleet_request_one(f);
 		return true;
 	}
 	if (held > 0 && (!db_text(&now, 0, "due_ms") || below(f, 8) == 0)) {
-		answer(f);
+		fleet_answer(f);
 		return true;
 	}
 	if (open == 0)
 		return false;
 	if (!f->quiet && below(f, 400) == 0)
-		cancel(f);
+		fleet_cancel(f);
 	if (db_text(&now, 0, "due_ms"))
 		tick(f, db_int(&now, 0, "due_ms"));
 	else
@@ -276,22 +175,22 @@ static void clear_away(struct fleet *f)
 	size_t i;
 
 	/* One after the other: what is asked for at one instant has no order. */
-	submit(f, "delete_node_pool", json_packf(&f->h->run, "{s:s}", "name", "train"),
-	       true);
+	fleet_submit(f, "delete_node_pool",
+		     json_packf(&f->h->run, "{s:s}", "name", "train"), true);
 	go_on(f);
-	submit(f, "delete_node_class", json_packf(&f->h->run, "{s:s}", "name", "gpu"),
-	       true);
+	fleet_submit(f, "delete_node_class",
+		     json_packf(&f->h->run, "{s:s}", "name", "gpu"), true);
 	go_on(f);
 	for (i = 0; i < 4; i++)
 		json_put(off, features[i], json_pack("{s:b}", "enabled", 0));
-	submit(f, "update_features", off, true);
+	fleet_submit(f, "update_features", off, true);
 	json_array_foreach(json_at(fleet_cluster(f), "InstanceGroups"), i, g)
 		if (!streq(json_str_at(g, "InstanceGroupName"), "workers"))
-			submit(f, "delete_instance_group",
-			       json_packf(&f->h->run, "{s:s, s:b}", "group_name",
-					  json_str_or(g, "InstanceGroupName", ""),
-					  "end_pods", 1),
-			       true);
+			fleet_submit(f, "delete_instance_group",
+				     json_packf(&f->h->run, "{s:s, s:b}", "group_name",
+						json_str_or(g, "InstanceGroupName", ""),
+						"end_pods", 1),
+				     true);
 	go_on(f);
 }
 
