@@ -278,7 +278,11 @@ test('without the journal: 503 that says what to do, and back by itself', async 
 
 	assert.equal(ready.status, 503);
 	/* Neither tells a stranger what PostgreSQL has said: roles, sockets, databases. */
-	assert(!/FATAL|nologin|instantstart_faces|socket|postgresql/i.test(`${away.text}${await ready.text()}`), away.text);
+	const stranger = await fetch(`${s.url}/api/v1/me`, {headers: {authorization: `Bearer ${s.tokens.viewer.slice(0, -4)}0000`}});
+	const told = `${await stranger.text()}${await ready.text()}`;
+
+	assert.equal(stranger.status, 503);
+	assert(!/FATAL|nologin|instantstart_faces|socket|postgresql/i.test(told), told);
 	psql(s, 'alter role instantstart_faces login');
 	await waitFor('back', async () => (await me()).status === 200);
 	const id = operation(s);
