@@ -28,6 +28,23 @@ as_owner()
 	fi
 }
 
+# A folder that the user postgres cannot reach, such as one below /root, becomes a link
+# to one that he can.
+reachable()
+{
+	if [ "$(id -u)" -ne 0 ] || runuser -u postgres -- test -x "$dir" 2>/dev/null; then
+		return
+	fi
+	local real
+	real=/var/tmp/instantstart-pg-$(sha256sum <<<"$dir" | cut -c1-16)
+	# Without its link it is what somebody has cleared away.
+	rm -rf "$real"
+	mkdir -m 755 "$real"
+	rmdir "$dir"
+	ln -s "$real" "$dir"
+	dir=$real
+}
+
 # Socket paths end at 107 bytes.
 [ ${#dir} -le 80 ] || {
 	echo "pg.sh: $dir is too long for a socket path" >&2
@@ -37,6 +54,7 @@ as_owner()
 case $what in
 start)
 	mkdir -p "$dir"
+	reachable
 	[ "$(id -u)" -ne 0 ] || chown postgres "$dir"
 	cd "$dir"
 	[ -f data/PG_VERSION ] ||
