@@ -199,12 +199,25 @@ test('training plans: what there is, and what could be had', async () => {
 	await main().getByText('tpo-1').waitFor();
 });
 
+test('import offers the HyperPod clusters of the account, and says of each whether it can be had', async () => {
+	await s.cloud.settings({hyperpod_others: {slurm: {}}});
+	await page.goto(`${s.url}/clusters/import`);
+	await h1('Import a cluster');
+	const others = page.getByRole('table', {name: 'HyperPod clusters of this account'});
+
+	await others.getByRole('row', {name: /slurm/}).getByText('not managed here', {exact: true}).waitFor();
+	assert(await others.getByRole('row', {name: /slurm/}).getByRole('radio').isDisabled());
+	await others.getByRole('row', {name: /lab/}).getByRole('radio').check();
+	assert.equal(await page.getByRole('textbox', {name: 'EKS cluster'}).inputValue(), 'lab');
+	assert.equal(await page.getByRole('textbox', {name: 'HyperPod cluster'}).inputValue(), 'lab');
+});
+
 test('axe finds nothing on these pages, in both modes', async () => {
 	const {json: {items}} = await call(s, 'GET', '/api/v1/clusters/lab/nodes', {role: 'viewer'});
 
 	await page.emulateMedia({reducedMotion: 'reduce'});
 	for (const path of ['/clusters/lab/groups', '/clusters/lab/groups/add', '/clusters/lab/nodes', `/clusters/lab/nodes/${items[0].instance_id}`,
-		'/clusters/lab/events', '/clusters/lab/features', '/clusters/lab/autoscaling', '/training-plans']) {
+		'/clusters/lab/events', '/clusters/lab/features', '/clusters/lab/autoscaling', '/training-plans', '/clusters/import']) {
 		await page.goto(s.url + path);
 		await main().locator('h1, [class*=heading]').first().waitFor();
 		await page.waitForFunction(() => document.querySelector('main')?.textContent && !document.querySelector('main [class*=spinner]'));

@@ -13,6 +13,7 @@ export type NodeClass = Item<'/clusters/{cluster}/node-classes'>;
 export type NodePool = Item<'/clusters/{cluster}/node-pools'>;
 export type PendingPod = Item<'/clusters/{cluster}/pending-pods'>;
 export type TrainingPlan = Item<'/training-plans'>;
+export type AccountCluster = Item<'/hyperpod-clusters'>;
 export type PlanOffering = Item<'/training-plan-offerings'>;
 
 const at = (cluster: string) => ({params: {cluster}});
@@ -84,4 +85,11 @@ export const planOfferings = (query: {instance_type: string; count: number; dura
 	queryKey: ['training-plan-offerings', query],
 	staleTime: 60000,
 	queryFn: ({signal}) => read('/training-plan-offerings', {query, signal}),
+});
+
+/** Each is looked at, so a page takes a while. */
+export const accountClusters = queryOptions({
+	queryKey: ['hyperpod-clusters'],
+	staleTime: 30000,
+	queryFn: ({signal}) => read('/hyperpod-clusters', {query: {limit: 50}, signal}),
 });

@@ -160,4 +160,10 @@ export const compute = {
 	'state.blocked': 'missing, and blocks',
 	'state.present': 'there',
 	'state.differs': 'differs',
+	'import.account': 'HyperPod clusters of this account',
+	'import.accountIntro': 'Choose one, and its names are filled in.',
+	'importable.ok': 'can be imported',
+	'importable.unsupported': 'not managed here',
+	'importable.no_permission': 'may not be looked at',
+	'importable.unreadable': 'could not be read',
 } satisfies Record<string, Text>;

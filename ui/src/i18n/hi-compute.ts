@@ -160,4 +160,10 @@ export const hiCompute: Record<keyof typeof compute, Text> = {
 	'state.blocked': 'अनुपस्थित, रोकता है',
 	'state.present': 'मौजूद',
 	'state.differs': 'भिन्न',
+	'import.account': 'इस खाते के HyperPod क्लस्टर',
+	'import.accountIntro': 'एक चुनें, उसके नाम भर जाएँगे।',
+	'importable.ok': 'आयात किया जा सकता है',
+	'importable.unsupported': 'यहाँ प्रबंधित नहीं',
+	'importable.no_permission': 'देखने की अनुमति नहीं',
+	'importable.unreadable': 'पढ़ा नहीं जा सका',
 };

@@ -160,4 +160,10 @@ export const roCompute: Record<keyof typeof compute, Text> = {
 	'state.blocked': 'lipsește și blochează',
 	'state.present': 'există',
 	'state.differs': 'diferă',
+	'import.account': 'Clusterele HyperPod ale acestui cont',
+	'import.accountIntro': 'Alegeți unul și numele se completează.',
+	'importable.ok': 'poate fi importat',
+	'importable.unsupported': 'nu se gestionează aici',
+	'importable.no_permission': 'nu poate fi privit',
+	'importable.unreadable': 'nu a putut fi citit',
 };

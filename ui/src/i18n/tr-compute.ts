@@ -160,4 +160,10 @@ export const trCompute: Record<keyof typeof compute, Text> = {
 	'state.blocked': 'eksik, engelliyor',
 	'state.present': 'var',
 	'state.differs': 'farklı',
+	'import.account': 'Bu hesabın HyperPod kümeleri',
+	'import.accountIntro': 'Birini seçin, adları doldurulur.',
+	'importable.ok': 'içe aktarılabilir',
+	'importable.unsupported': 'burada yönetilmez',
+	'importable.no_permission': 'bakılmasına izin yok',
+	'importable.unreadable': 'okunamadı',
 };

@@ -160,4 +160,10 @@ export const zhCompute: Record<keyof typeof compute, Text> = {
 	'state.blocked': '缺失且阻止',
 	'state.present': '存在',
 	'state.differs': '有差异',
+	'import.account': '此账户的 HyperPod 集群',
+	'import.accountIntro': '选择一个即可填入名称。',
+	'importable.ok': '可以导入',
+	'importable.unsupported': '不在此处管理',
+	'importable.no_permission': '无权查看',
+	'importable.unreadable': '无法读取',
 };
