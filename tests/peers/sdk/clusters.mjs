@@ -251,6 +251,8 @@ async function hyperpod(cloud, net)
 	await ask('DescribeClusterEvent', {ClusterName, EventId: event.EventId});
 	await nodes(cloud, ask, refused, ClusterName);
 	await ask('UpdateCluster', {ClusterName, InstanceGroups: [group('big', 1)]});
+	await cloud.until('sagemaker', 'DescribeCluster', {ClusterName}, a => a.ClusterStatus === 'InService');
+	await ask('UpdateClusterSoftware', {ClusterName}, a => assert.equal(a.ClusterArn, ClusterArn));
 	await tags(cloud, ask, ClusterArn);
 	await plans(cloud, ask, refused);
 	await cloud.until('sagemaker', 'DescribeCluster', {ClusterName},
@@ -313,6 +315,11 @@ async function plans(cloud, ask, refused)
 	await ask('DescribeTrainingPlan', {TrainingPlanName: 'tp'},
 		a => assert(a.StartTime instanceof Date));
 	await refused('DescribeTrainingPlan', {TrainingPlanName: 'none'}, 'ResourceNotFound');
+	await cloud.settings({training_plan_offerings: [{TrainingPlanOfferingId: 'tpo-1', TargetResources: ['hyperpod-cluster'], DurationHours: 168,
+		UpfrontFee: '1000.00', CurrencyCode: 'USD', ReservedCapacityOfferings: [{InstanceType: 'ml.p5.48xlarge', InstanceCount: 4,
+			AvailabilityZone: 'us-west-2b'}]}]});
+	await ask('SearchTrainingPlanOfferings', {TargetResources: ['hyperpod-cluster'], DurationHours: 168},
+		a => assert.equal(a.TrainingPlanOfferings[0].DurationHours, 168));
 }
 
 export async function clusters(cloud)
