@@ -250,23 +250,31 @@ static bool read_history(struct found *f, const char *asked, struct err *e)
 
 /* --- the answer -------------------------------------------------------- */
 
+struct moment {
+	const char *at;
+	json_t *entry;
+};
+
 static int newest_first(const void *x, const void *y)
 {
-	const json_t *a = *(json_t *const *)x, *b = *(json_t *const *)y;
+	const struct moment *a = x, *b = y;
 
-	return strcmp(json_str_or(b, "at", ""), json_str_or(a, "at", ""));
+	return strcmp(b->at, a->at);
 }
 
 static json_t *sorted(struct arena *a, const json_t *list)
 {
 	const size_t n = json_array_size(list);
-	json_t **v = arena_array(a, json_t *, n + 1), *out = json_new_list(a);
+	struct moment *v = arena_array(a, struct moment, n + 1);
+	json_t *out = json_new_list(a);
 
-	for (size_t i = 0; i < n; i++)
-		v[i] = json_array_get(list, i);
+	for (size_t i = 0; i < n; i++) {
+		v[i].entry = json_array_get(list, i);
+		v[i].at = json_str_or(v[i].entry, "at", "");
+	}
 	qsort(v, n, sizeof(*v), newest_first);
 	for (size_t i = 0; i < n; i++)
-		json_array_append(out, v[i]);
+		json_array_append(out, v[i].entry);
 	return out;
 }
 
