@@ -180,6 +180,10 @@ test('nothing goes while it is used', async () => {
 	assert.equal(child.error.code, 'blocked');
 	assert.match(child.error.detail, /node pools train; node classes gpu; .*default\/job-0/);
 	assert.equal(await autoscaling(), 'InService');
+	/* A pool's name is a label of its nodes. */
+	const long = await call(s, 'DELETE', `${AT}/node-pools/${'a'.repeat(64)}`, {role: 'operator'});
+
+	assert.equal(`${long.status} ${long.json.field}`, '400 /name', long.text);
 });
 
 test('an empty node goes by itself; confirmed, the pool goes; then class, switch and role', async () => {

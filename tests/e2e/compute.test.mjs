@@ -233,6 +233,11 @@ test('training plans are looked at and offerings searched', async () => {
 
 	assert.equal(offers.items[0].upfront_fee, '1000.00');
 	assert.equal((await calls('CreateTrainingPlan')), 0);
+	/* Which types can be reserved, the cloud says; it is the caller's fault all the same. */
+	const none = await call(s, 'GET', '/api/v1/training-plan-offerings?instance_type=ml.c5.2xlarge&duration_hours=24', {role: 'viewer'});
+
+	assert.equal(`${none.status} ${none.json.code} ${none.json.field}`, '400 invalid-input /instance_type', none.text);
+	assert.match(none.json.cause[0].message, /ml\.p5\.48xlarge/);
 });
 
 test('a plan that is full is refused with what is left', async () => {

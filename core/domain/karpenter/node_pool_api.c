@@ -225,7 +225,7 @@ struct delete_node_pool {
 static const struct field delete_in[] = {
 	FIELD_CLUSTER_OR_SELECTED(struct delete_node_pool, cluster),
 	FIELD(struct delete_node_pool, name, .flags = FIELD_REQUIRED | FIELD_PATH,
-	      .pattern = POD_NAME_PATTERN, .max = 253, .doc = "Name of the node pool."),
+	      .pattern = POD_NAME_PATTERN, .max = 63, .doc = "Name of the node pool."),
 	FIELD_END};
 
 static bool run_delete(struct call *c, const void *in, struct reply *ret, struct err *e)

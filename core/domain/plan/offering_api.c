@@ -3,6 +3,8 @@
  * is bought here.
  * https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_SearchTrainingPlanOfferings.html
  */
+#include <string.h>
+
 #include "core/base/clock.h"
 #include "core/domain/capability.h"
 #include "core/domain/cluster/cluster_in.h"
@@ -116,6 +118,21 @@ static bool put_time(json_t *ask, const char *member, const char *field, const c
 	return err_field(e, field, text, "a time like 2026-11-29T10:00:00Z");
 }
 
+/* Which types can be reserved changes: only the cloud knows them. */
+static void type_is_refused(const struct search *q, struct err *e)
+{
+	const struct err was = *e;
+
+	if (was.code != ERR_CLOUD_REFUSED || was.n_causes == 0 ||
+	    !strcasestr(was.cause[0].message, "instanceType"))
+		return;
+	err_set(e, ERR_INVALID_INPUT, "%s cannot be reserved by a training plan",
+		q->instance_type);
+	err_field(e, "/instance_type", q->instance_type, "a type that the cause names");
+	err_because(e, was.cause[0].source, was.cause[0].code, was.cause[0].message,
+		    was.cause[0].request_id);
+}
+
 static bool run_search(struct call *c, const void *in, struct reply *ret, struct err *e)
 {
 	const struct search *q = in;
@@ -136,6 +153,7 @@ static bool run_search(struct call *c, const void *in, struct reply *ret, struct
 				"Ask for an increase of the training plan quota for %s in "
 				"Service Quotas: without one nothing is offered.",
 				q->instance_type);
+		type_is_refused(q, e);
 		return false;
 	}
 	json_array_foreach(json_at(out, "TrainingPlanOfferings"), i, o)
