@@ -322,6 +322,19 @@ Test(domain_group, those_who_go_are_those_that_do_least)
 			 "'status':{'phase':'Running'}}]}}",
 		 .says = {"{'id':'','logical_id':'d'}", "{'id':'i-0000000c'",
 			  "{'id':'i-0000000b'", "!{'id':'i-0000000a'", "!warning"}},
+		{.id = "I10 the list shows fewer than go: it lags, half of them is not it",
+		 .kind = "scale_instance_group",
+		 .step = "choose_nodes",
+		 .input = "{'group_name':'gpu','count':0}",
+		 .data = "{'continuous':true,'from':2,'more':-2,'eks':{'name':'e',"
+			 "'endpoint':'https://x','ca_pem':'c'}}",
+		 .answers =
+			 "{'sagemaker:ListClusterNodes':{'ClusterNodeSummaries':["
+			 "{'InstanceGroupName':'gpu','InstanceId':'i-0000000a','NodeLogicalId':"
+			 "'a','InstanceStatus':{'Status':'Running'}}]},"
+			 "'kubernetes:list pods':{'items':[]}}",
+		 .says = {"wait: the list of nodes, which shows 1 of the 2 of gpu to go",
+			  "!victims"}},
 	};
 
 	SCENES_HOLD(rows);

@@ -74,6 +74,7 @@ static json_t *least_worthy(struct step_ctx *c, const json_t *by_node, size_t wa
 
 void scale_choose_plan(struct step_ctx *c, struct exchange *x)
 {
+	const size_t needed = (size_t)-scale_more(c);
 	json_t *by_node, *chosen, *victims;
 	const char *users;
 	size_t i;
@@ -87,7 +88,14 @@ void scale_choose_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	}
 	by_node = group_pods(c);
-	chosen = least_worthy(c, by_node, (size_t)-scale_more(c));
+	chosen = least_worthy(c, by_node, needed);
+	/* Lists lag: of nodes that somebody has just asked for one shows less. */
+	if (json_array_size(chosen) < needed && !c->planning) {
+		step_wait(c, 10,
+			  "the list of nodes, which shows %zu of the %zu of %s to go",
+			  json_array_size(chosen), needed, group_name(c));
+		return;
+	}
 	users = group_users(c, by_node, chosen);
 	if (users)
 		step_warn(c, "pods end with the nodes that go: %s", users);
