@@ -69,6 +69,23 @@ void binding_absorb(struct step_ctx *c, const struct answer *a);
 			 "there",                                                        \
 			 toggle_check)
 
+/* The last rows of both ways. */
+#define TOGGLE_DONE_STEP(row, in_phase)                                                  \
+	{                                                                                \
+		.name = #row, .phase = (in_phase), .title = "Record that it is " #row,   \
+		.effect = EFFECT_READ, .plan = toggle_##row##_plan                       \
+	}
+#define TOGGLE_ENABLED_STEPS                                                             \
+	TOGGLE_READ_STEP("ready", "proof", "Wait until its kinds are served",            \
+			 toggle_ready),                                                  \
+		TOGGLE_DONE_STEP(enabled, "proof")
+#define TOGGLE_USERS_STEP                                                                \
+	TOGGLE_READ_STEP("refuse_users", "check", "Look for what needs it", toggle_users)
+#define TOGGLE_JUDGE_STEP                                                                \
+	TOGGLE_READ_STEP("judge", "remains", "Look for what needs what it brought",      \
+			 toggle_judge)
+#define TOGGLE_DISABLED_STEP TOGGLE_DONE_STEP(disabled, "remains")
+
 /* An authority is injected within a minute or two, or never. */
 #define WEBHOOK_STEP                                                                     \
 	{                                                                                \
