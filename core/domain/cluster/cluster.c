@@ -39,3 +39,12 @@ json_t *cluster_input(struct call *c, const struct cluster *k, const void *in)
 		json_put_str(input, "hyperpod_name", k->hyperpod_name);
 	return input;
 }
+
+bool cluster_submit(struct call *c, const struct kind *kind, const char *name,
+		    const void *in, struct reply *ret, struct err *e)
+{
+	struct cluster k;
+
+	return cluster_mean(c, name, &k, e) &&
+	       call_submit(c, kind, k.name, cluster_input(c, &k, in), ret, e);
+}

@@ -23,5 +23,8 @@ bool cluster_mean(struct call *c, const char *name, struct cluster *ret, struct 
  * knows them to differ from the name.
  */
 json_t *cluster_input(struct call *c, const struct cluster *k, const void *in);
+/* The handler of a row whose request, as it is, becomes the operation's input. */
+bool cluster_submit(struct call *c, const struct kind *kind, const char *name,
+		    const void *in, struct reply *ret, struct err *e);
 
 #endif

@@ -132,11 +132,9 @@ static bool run_reconcile(struct call *c, const void *in, struct reply *ret,
 			  struct err *e)
 {
 	const struct reconcile *q = in;
-	struct cluster k;
 
-	return check_names(&q->components, e) && cluster_mean(c, q->cluster, &k, e) &&
-	       call_submit(c, &kind_reconcile_dependencies, k.name,
-			   cluster_input(c, &k, in), ret, e);
+	return check_names(&q->components, e) &&
+	       cluster_submit(c, &kind_reconcile_dependencies, q->cluster, in, ret, e);
 }
 
 extern const struct capability cap_reconcile_dependencies;

@@ -336,15 +336,12 @@ static bool run_update_software(struct call *c, const void *in, struct reply *re
 				struct err *e)
 {
 	const struct update_software *q = in;
-	struct cluster k;
 
 	if (q->batch_percent && q->batch_count) {
 		err_set(e, ERR_INVALID_INPUT, "a batch has one size");
 		return err_field(e, "/batch_count", "with batch_percent", "one of them");
 	}
-	return cluster_mean(c, q->cluster, &k, e) &&
-	       call_submit(c, &kind_update_cluster_software, k.name,
-			   cluster_input(c, &k, in), ret, e);
+	return cluster_submit(c, &kind_update_cluster_software, q->cluster, in, ret, e);
 }
 
 extern const struct capability cap_update_cluster_software;

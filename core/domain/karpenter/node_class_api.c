@@ -38,11 +38,8 @@ static const struct field create_node_class_in[] = {
 static bool run_create(struct call *c, const void *in, struct reply *ret, struct err *e)
 {
 	const struct create_node_class *q = in;
-	struct cluster k;
 
-	return cluster_mean(c, q->cluster, &k, e) &&
-	       call_submit(c, &kind_create_node_class, k.name, cluster_input(c, &k, in),
-			   ret, e);
+	return cluster_submit(c, &kind_create_node_class, q->cluster, in, ret, e);
 }
 
 extern const struct capability cap_create_node_class;
@@ -164,11 +161,8 @@ static const struct field delete_in[] = {
 static bool run_delete(struct call *c, const void *in, struct reply *ret, struct err *e)
 {
 	const struct delete_node_class *q = in;
-	struct cluster k;
 
-	return cluster_mean(c, q->cluster, &k, e) &&
-	       call_submit(c, &kind_delete_node_class, k.name, cluster_input(c, &k, in),
-			   ret, e);
+	return cluster_submit(c, &kind_delete_node_class, q->cluster, in, ret, e);
 }
 
 extern const struct capability cap_delete_node_class;

@@ -106,11 +106,8 @@ static const struct field create_node_pool_in[] = {
 static bool run_create(struct call *c, const void *in, struct reply *ret, struct err *e)
 {
 	const struct create_node_pool *q = in;
-	struct cluster k;
 
-	return cluster_mean(c, q->cluster, &k, e) &&
-	       call_submit(c, &kind_create_node_pool, k.name, cluster_input(c, &k, in),
-			   ret, e);
+	return cluster_submit(c, &kind_create_node_pool, q->cluster, in, ret, e);
 }
 
 extern const struct capability cap_create_node_pool;
@@ -231,11 +228,8 @@ static const struct field delete_in[] = {
 static bool run_delete(struct call *c, const void *in, struct reply *ret, struct err *e)
 {
 	const struct delete_node_pool *q = in;
-	struct cluster k;
 
-	return cluster_mean(c, q->cluster, &k, e) &&
-	       call_submit(c, &kind_delete_node_pool, k.name, cluster_input(c, &k, in),
-			   ret, e);
+	return cluster_submit(c, &kind_delete_node_pool, q->cluster, in, ret, e);
 }
 
 extern const struct capability cap_delete_node_pool;

@@ -22,10 +22,8 @@ static bool act(struct call *c, const struct kind *k, const void *in, struct rep
 		struct err *e)
 {
 	const struct node_act *q = in;
-	struct cluster of;
 
-	return cluster_mean(c, q->cluster, &of, e) &&
-	       call_submit(c, k, of.name, cluster_input(c, &of, in), ret, e);
+	return cluster_submit(c, k, q->cluster, in, ret, e);
 }
 
 static bool run_reboot(struct call *c, const void *in, struct reply *ret, struct err *e)

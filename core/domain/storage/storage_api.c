@@ -26,11 +26,8 @@ static bool run_create_storage(struct call *c, const void *in, struct reply *ret
 			       struct err *e)
 {
 	const struct create_storage *q = in;
-	struct cluster k;
 
-	return cluster_mean(c, q->cluster, &k, e) &&
-	       call_submit(c, &kind_create_s3_storage, k.name, cluster_input(c, &k, in),
-			   ret, e);
+	return cluster_submit(c, &kind_create_s3_storage, q->cluster, in, ret, e);
 }
 
 extern const struct capability cap_create_s3_storage;
