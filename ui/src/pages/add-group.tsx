@@ -1,20 +1,17 @@
-import Alert from '@cloudscape-design/components/alert';
-import Button from '@cloudscape-design/components/button';
 import ColumnLayout from '@cloudscape-design/components/column-layout';
 import Container from '@cloudscape-design/components/container';
 import ExpandableSection from '@cloudscape-design/components/expandable-section';
-import Form from '@cloudscape-design/components/form';
 import Header from '@cloudscape-design/components/header';
 import SegmentedControl from '@cloudscape-design/components/segmented-control';
 import SpaceBetween from '@cloudscape-design/components/space-between';
 import {useState} from 'react';
-import {navigate} from '../app/link';
 import {usePage} from '../app/page';
 import type {PageProps} from '../app/routes';
 import {useWords} from '../i18n';
 import {Capacity, HealthChecks, Quota, Type, Zone} from '../parts/capacity';
 import {Field, Text, useForm, type FormState} from '../parts/form';
 import {Labels, Taints} from '../parts/pairs';
+import {FormPage} from '../parts/form-page';
 import {PlanModal, type Change} from '../parts/change';
 
 function InterfaceMode({form}: {form: FormState})
@@ -38,8 +35,6 @@ export default function AddGroup({me, name: cluster}: PageProps)
 	usePage({title: t('groups.add'), crumbs: [{text: t('clusters.title'), href: '/clusters'}, {text: cluster, href: `/clusters/${cluster}`},
 		{text: t('groups.title'), href: list}], readings: [{capability: 'list_availability_zones', path: '/zones'}]});
 	const review = () => {
-		if (!form.check())
-			return;
 		const body = form.body();
 
 		setChange({title: `${t('groups.add')}: ${String(body.name)}`, submit: t('groups.add'), idempotencyKey: form.keyFor({cluster, ...body}),
@@ -48,62 +43,45 @@ export default function AddGroup({me, name: cluster}: PageProps)
 	};
 
 	return <>
-		<form onSubmit={e => {
-			e.preventDefault();
-			review();
-		}}>
-			<Form header={<Header variant='h1' description={t('groups.addIntro')}>{t('groups.add')}</Header>}
-				errorText={form.faults ? t('create.faults', {n: form.faults}) : undefined}
-				secondaryActions={<Button formAction='none' onClick={() => {
-					form.clear();
-					location.reload();
-				}}>{t('create.reset')}</Button>}
-				actions={<SpaceBetween direction='horizontal' size='xs'>
-					<Button variant='link' formAction='none' onClick={() => navigate(list)}>{t('common.cancel')}</Button>
-					<Button variant='primary' formAction='submit' disabled={me.role === 'viewer'}>{t('create.submit')}</Button>
-				</SpaceBetween>}>
+		<FormPage form={form} title={t('groups.add')} intro={t('groups.addIntro')} back={list} may={me.role !== 'viewer'} onReview={review}>
+			<Container header={<Header variant='h2' description={t('groups.fixed')}>{t('create.capacity')}</Header>}>
 				<SpaceBetween size='l'>
-					{form.kept && <Alert type='info'>{t('create.kept')}</Alert>}
-					<Container header={<Header variant='h2' description={t('groups.fixed')}>{t('create.capacity')}</Header>}>
-						<SpaceBetween size='l'>
-							<ColumnLayout columns={2}>
-								<Text form={form} name='name' label={t('common.name')}/>
-								<Zone form={form}/>
-							</ColumnLayout>
-							<Capacity form={form}/>
-							<ColumnLayout columns={2}>
-								<Type form={form}/>
-								<SpaceBetween size='xs'>
-									<Text form={form} name='count' type='number' label={t('create.count')}/>
-									<Quota form={form}/>
-								</SpaceBetween>
-								<InterfaceMode form={form}/>
-								<Text form={form} name='min_count' type='number' label={t('groups.min_count')}/>
-							</ColumnLayout>
+					<ColumnLayout columns={2}>
+						<Text form={form} name='name' label={t('common.name')}/>
+						<Zone form={form}/>
+					</ColumnLayout>
+					<Capacity form={form}/>
+					<ColumnLayout columns={2}>
+						<Type form={form}/>
+						<SpaceBetween size='xs'>
+							<Text form={form} name='count' type='number' label={t('create.count')}/>
+							<Quota form={form}/>
 						</SpaceBetween>
-					</Container>
-					<Container header={<Header variant='h2'>{t('create.health')}</Header>}><HealthChecks form={form}/></Container>
-					<Container header={<Header variant='h2'>{t('cluster.kubernetes')}</Header>}>
-						<SpaceBetween size='l'>
-							<Labels form={form} pointer='/labels' label={t('groups.labels')}/>
-							<Taints form={form} pointer='/taints' label={t('groups.taints')}/>
-						</SpaceBetween>
-					</Container>
-					<ExpandableSection variant='container' headerText={t('create.advanced')} headerDescription={t('create.advancedHelp')}>
-						<ColumnLayout columns={2}>
-							<Text form={form} name='volume_size_gb' type='number' label={t('create.volume_size_gb')}/>
-							<Text form={form} name='threads_per_core' type='number' label={t('groups.threads_per_core')}/>
-							<Text form={form} name='image_release_version' label={t('groups.image_release_version')}/>
-							<Text form={form} name='subnet_id' label={t('groups.subnet')}/>
-							<Text form={form} name='security_group_id' label={t('groups.security_group')}/>
-							<Text form={form} name='execution_role_arn' label={t('create.execution_role_arn')}/>
-							<Text form={form} name='lifecycle_s3_uri' label={t('create.lifecycle_s3_uri')}/>
-							<Text form={form} name='lifecycle_on_create' label={t('create.lifecycle_on_create')}/>
-						</ColumnLayout>
-					</ExpandableSection>
+						<InterfaceMode form={form}/>
+						<Text form={form} name='min_count' type='number' label={t('groups.min_count')}/>
+					</ColumnLayout>
 				</SpaceBetween>
-			</Form>
-		</form>
+			</Container>
+			<Container header={<Header variant='h2'>{t('create.health')}</Header>}><HealthChecks form={form}/></Container>
+			<Container header={<Header variant='h2'>{t('cluster.kubernetes')}</Header>}>
+				<SpaceBetween size='l'>
+					<Labels form={form} pointer='/labels' label={t('groups.labels')}/>
+					<Taints form={form} pointer='/taints' label={t('groups.taints')}/>
+				</SpaceBetween>
+			</Container>
+			<ExpandableSection variant='container' headerText={t('create.advanced')} headerDescription={t('create.advancedHelp')}>
+				<ColumnLayout columns={2}>
+					<Text form={form} name='volume_size_gb' type='number' label={t('create.volume_size_gb')}/>
+					<Text form={form} name='threads_per_core' type='number' label={t('groups.threads_per_core')}/>
+					<Text form={form} name='image_release_version' label={t('groups.image_release_version')}/>
+					<Text form={form} name='subnet_id' label={t('groups.subnet')}/>
+					<Text form={form} name='security_group_id' label={t('groups.security_group')}/>
+					<Text form={form} name='execution_role_arn' label={t('create.execution_role_arn')}/>
+					<Text form={form} name='lifecycle_s3_uri' label={t('create.lifecycle_s3_uri')}/>
+					<Text form={form} name='lifecycle_on_create' label={t('create.lifecycle_on_create')}/>
+				</ColumnLayout>
+			</ExpandableSection>
+		</FormPage>
 		{change && <PlanModal change={change} onDismiss={() => setChange(undefined)}/>}
 	</>;
 }

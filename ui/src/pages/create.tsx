@@ -1,21 +1,18 @@
-import Alert from '@cloudscape-design/components/alert';
-import Button from '@cloudscape-design/components/button';
 import Checkbox from '@cloudscape-design/components/checkbox';
 import ColumnLayout from '@cloudscape-design/components/column-layout';
 import Container from '@cloudscape-design/components/container';
 import ExpandableSection from '@cloudscape-design/components/expandable-section';
-import Form from '@cloudscape-design/components/form';
 import Header from '@cloudscape-design/components/header';
 import SpaceBetween from '@cloudscape-design/components/space-between';
 import StatusIndicator from '@cloudscape-design/components/status-indicator';
 import Toggle from '@cloudscape-design/components/toggle';
 import {useState} from 'react';
-import {navigate} from '../app/link';
 import {usePage} from '../app/page';
 import type {PageProps} from '../app/routes';
 import {useWords} from '../i18n';
 import {Capacity, HealthChecks, Quota, Type, Zone} from '../parts/capacity';
 import {Text, useForm, type FormState} from '../parts/form';
+import {FormPage} from '../parts/form-page';
 import {PlanModal, type Change} from '../parts/change';
 
 function Health({form}: {form: FormState})
@@ -56,8 +53,6 @@ export default function Create({me}: PageProps)
 		{capability: 'list_instance_types', path: '/instance-types', query: {zone: form.get('/zone') ?? 'us-west-2a'}},
 	]});
 	const review = () => {
-		if (!form.check())
-			return;
 		const body = form.body();
 
 		setChange({title: `${t('create.title')}: ${String(body.name)}`, submit: t('clusters.create'), idempotencyKey: form.keyFor(body),
@@ -68,53 +63,35 @@ export default function Create({me}: PageProps)
 		<Container header={<Header variant='h2' description={description}>{title}</Header>}>{content}</Container>;
 
 	return <>
-		<form onSubmit={e => {
-			e.preventDefault();
-			review();
-		}}>
-			<Form header={<Header variant='h1' description={t('create.intro')}>{t('create.title')}</Header>}
-				errorText={form.faults ? t('create.faults', {n: form.faults}) : undefined}
-				secondaryActions={<Button formAction='none' onClick={() => {
-					form.clear();
-					/* The page anew, with an empty form and a key of its own. */
-					location.reload();
-				}}>{t('create.reset')}</Button>}
-				actions={<SpaceBetween direction='horizontal' size='xs'>
-					<Button variant='link' formAction='none' onClick={() => navigate('/clusters')}>{t('common.cancel')}</Button>
-					<Button variant='primary' formAction='submit' disabled={me.role === 'viewer'}>{t('create.submit')}</Button>
-				</SpaceBetween>}>
-				<SpaceBetween size='l'>
-					{form.kept && <Alert type='info'>{t('create.kept')}</Alert>}
-					{section(t('create.basics'), <ColumnLayout columns={2}>
-						<Text form={form} name='name' label={t('create.name')}/>
-						<Zone form={form}/>
-					</ColumnLayout>, me.region ? `${t('create.region')}: ${me.region}` : undefined)}
-					{section(t('create.capacity'), <SpaceBetween size='l'>
-						<Capacity form={form}/>
-						<ColumnLayout columns={2}>
-							<Type form={form}/>
-							<SpaceBetween size='xs'>
-								<Text form={form} name='count' type='number' label={t('create.count')}/>
-								<Quota form={form}/>
-							</SpaceBetween>
-						</ColumnLayout>
-					</SpaceBetween>)}
-					{section(t('create.health'), <Health form={form}/>)}
-					{section(t('create.storage'), <StorageFields form={form}/>)}
-					<ExpandableSection variant='container' headerText={t('create.advanced')} headerDescription={t('create.advancedHelp')}>
-						<ColumnLayout columns={2}>
-							<Text form={form} name='kubernetes_version' label={t('create.kubernetes_version')}/>
-							<Text form={form} name='volume_size_gb' type='number' label={t('create.volume_size_gb')}/>
-							<Text form={form} name='group_name' label={t('create.group_name')}/>
-							<Text form={form} name='execution_role_arn' label={t('create.execution_role_arn')}/>
-							<Text form={form} name='permissions_boundary' label={t('create.permissions_boundary')}/>
-							<Text form={form} name='lifecycle_s3_uri' label={t('create.lifecycle_s3_uri')}/>
-							<Text form={form} name='lifecycle_on_create' label={t('create.lifecycle_on_create')}/>
-						</ColumnLayout>
-					</ExpandableSection>
-				</SpaceBetween>
-			</Form>
-		</form>
+		<FormPage form={form} title={t('create.title')} intro={t('create.intro')} back='/clusters' may={me.role !== 'viewer'} onReview={review}>
+			{section(t('create.basics'), <ColumnLayout columns={2}>
+				<Text form={form} name='name' label={t('create.name')}/>
+				<Zone form={form}/>
+			</ColumnLayout>, me.region ? `${t('create.region')}: ${me.region}` : undefined)}
+			{section(t('create.capacity'), <SpaceBetween size='l'>
+				<Capacity form={form}/>
+				<ColumnLayout columns={2}>
+					<Type form={form}/>
+					<SpaceBetween size='xs'>
+						<Text form={form} name='count' type='number' label={t('create.count')}/>
+						<Quota form={form}/>
+					</SpaceBetween>
+				</ColumnLayout>
+			</SpaceBetween>)}
+			{section(t('create.health'), <Health form={form}/>)}
+			{section(t('create.storage'), <StorageFields form={form}/>)}
+			<ExpandableSection variant='container' headerText={t('create.advanced')} headerDescription={t('create.advancedHelp')}>
+				<ColumnLayout columns={2}>
+					<Text form={form} name='kubernetes_version' label={t('create.kubernetes_version')}/>
+					<Text form={form} name='volume_size_gb' type='number' label={t('create.volume_size_gb')}/>
+					<Text form={form} name='group_name' label={t('create.group_name')}/>
+					<Text form={form} name='execution_role_arn' label={t('create.execution_role_arn')}/>
+					<Text form={form} name='permissions_boundary' label={t('create.permissions_boundary')}/>
+					<Text form={form} name='lifecycle_s3_uri' label={t('create.lifecycle_s3_uri')}/>
+					<Text form={form} name='lifecycle_on_create' label={t('create.lifecycle_on_create')}/>
+				</ColumnLayout>
+			</ExpandableSection>
+		</FormPage>
 		{change && <PlanModal change={change} onDismiss={() => setChange(undefined)}/>}
 	</>;
 }
