@@ -1,7 +1,6 @@
 #include "core/json/tree.h"
 
 #include <openssl/evp.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,21 +41,6 @@ json_t *json_new_object(struct arena *a)
 json_t *json_new_list(struct arena *a)
 {
 	return json_own(a, json_array());
-}
-
-json_t *json_packf(struct arena *a, const char *fmt, ...)
-{
-	json_error_t why;
-	json_t *tree;
-	va_list ap;
-
-	va_start(ap, fmt);
-	tree = json_vpack_ex(&why, 0, fmt, ap);
-	va_end(ap);
-	/* A wrong format is a bug; its text says which. */
-	if (!tree)
-		fprintf(stderr, "json_packf: \"%s\": %s\n", fmt, why.text);
-	return json_own(a, tree);
 }
 
 /* Where the text nests deeper than allowed; n when nowhere. */
@@ -232,16 +216,8 @@ void json_put(json_t *tree, const char *path, json_t *value)
 
 void json_put_str(json_t *tree, const char *path, const char *z)
 {
-	json_t *value;
-
-	if (!z)
-		return;
-	value = json_string(z);
-	/* NULL here is text that is no UTF-8: a bug of the caller, not of an
-	 * input, which was checked where it came in. */
-	if (!value)
-		abort();
-	json_put(tree, path, value);
+	if (z)
+		json_put(tree, path, json_of_text(str_of(z)));
 }
 
 void json_put_int(json_t *tree, const char *path, int64_t value)

@@ -34,7 +34,10 @@ void json_init(void);
 /* Registers the tree with the arena and returns it. NULL aborts (no memory). */
 json_t *json_own(struct arena *a, json_t *tree);
 
-/* New trees, owned by the arena. json_packf is json_pack() with json_own(). */
+/*
+ * New trees, owned by the arena. json_packf is json_pack() with json_own(); as
+ * everywhere here, bytes of a text that are no UTF-8 become U+FFFD.
+ */
 json_t *json_new_object(struct arena *a);
 json_t *json_new_list(struct arena *a);
 json_t *json_packf(struct arena *a, const char *fmt, ...);
@@ -46,6 +49,9 @@ json_t *json_packf(struct arena *a, const char *fmt, ...);
  */
 json_t *json_parse(struct arena *a, struct str text, struct err *e)
 	__attribute__((warn_unused_result));
+
+/* A string of any bytes: new, not owned yet. */
+json_t *json_of_text(struct str s);
 
 /* Compact text with sorted members: equal trees give equal bytes. */
 const char *json_text(struct arena *a, const json_t *tree);

@@ -61,6 +61,9 @@ struct kube_request {
 	int64_t limit_bytes;
 	bool previous, follow, timestamps;
 	const char *since_time;
+	/* KUBE_LOG, KUBE_WATCH: as in struct http_request; no text is collected then. */
+	bool (*on_data)(void *ctx, const char *p, size_t n);
+	void *on_data_ctx;
 };
 
 /* Tokens of all targets of a process. Lives in the arena it was made in. */

@@ -228,7 +228,10 @@ bool kube_build(const struct kube_target *t, const struct kube_request *r,
 {
 	struct buf url;
 
-	*ret = (struct http_request){.method = methods[r->verb], .ca_pem = t->ca_pem};
+	*ret = (struct http_request){.method = methods[r->verb],
+				     .ca_pem = t->ca_pem,
+				     .on_data = r->on_data,
+				     .on_data_ctx = r->on_data_ctx};
 	buf_init(&url, a, 16384);
 	buf_adds(&url, t->endpoint);
 	if (!add_path(&url, r, e))

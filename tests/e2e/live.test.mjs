@@ -562,6 +562,29 @@ test('list_pods and get_pod_logs: filters, bounds, the end of the log, both face
 	const all_lines = await log(`grep=${encodeURIComponent('^(a|aa)+$')}`, 'many-0');
 
 	assert.match(all_lines.json.detail, /in 3 seconds/, all_lines.text.slice(0, 300));
+	/* Bytes that are no UTF-8 are a container's right: the worker serves on. */
+	const bytes = Buffer.concat([Buffer.from('2026-01-02T03:04:05Z caf'), Buffer.from([0xe9, 0x0a]),
+		Buffer.from([0xff, 0xfe, 0x0a, 0x80, 0x20, 0x00, 0x0a]), Buffer.from('2026-01-02T03:04:06Z \0after\n')]);
+
+	k.pod('bytes-0', {ns: 'train', raw: bytes});
+	for (const query of ['', 'timestamps=true', 'grep=.', 'timestamps=true&grep=after']) {
+		const odd = await log(query, 'bytes-0');
+
+		assert.equal(odd.status, 200, `${query}: ${odd.text}`);
+		assert(odd.json.text.endsWith('after\n'), JSON.stringify(odd.json));
+	}
+	/* Much more than is kept: the newest lines are those that count. */
+	const huge = k.pod('huge-0', {ns: 'train'});
+
+	for (let i = 0; i < 10; i++)
+		k.write(huge, ...Array.from({length: 1000}, (_, j) => `line ${i * 1000 + j} ${'z'.repeat(1500)}`));
+	k.write(huge, 'the newest');
+	for (const query of ['tail=100000&limit_bytes=2097152', 'grep=line|newest', 'tail=100000&limit_bytes=256']) {
+		const end = await log(query, 'huge-0');
+
+		assert(end.json.text.endsWith('the newest\n'), `${query}: ${end.text.slice(-200)}`);
+		assert.equal(end.json.truncated, true, query);
+	}
 	const byTool = await tool(s, 'get_pod_logs', {cluster: 'lab', namespace: 'train', pod: 'job-0', previous: true}, {role: 'viewer'});
 
 	assert.equal(byTool.structuredContent.previous, true);

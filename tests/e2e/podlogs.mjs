@@ -229,12 +229,19 @@ export class Cluster {
 			lines = lines.filter(l => l.at >= Math.floor(Date.parse(q.get('sinceTime')) / 1000) * 1000);
 		if (q.get('tailLines'))
 			lines = lines.slice(-Number(q.get('tailLines')));
+		if (p.raw) { /* any bytes, as a container may write them */
+			res.writeHead(200, {'content-type': 'text/plain'});
+			return res.end(p.raw);
+		}
 		res.writeHead(200, {'content-type': 'text/plain'});
 		res.flushHeaders();
 		if (p.breaks) /* lost in the middle */
 			return res.write(lines.map(text).join('').slice(0, p.breaks), () => res.destroy());
-		const body = lines.map(text).join('');
+		let body = lines.map(text).join('');
 
+		/* The first bytes of what was asked for, as the kubelet has it. */
+		if (q.get('limitBytes'))
+			body = body.slice(0, Number(q.get('limitBytes')));
 		if (body.length > 1e6 && q.get('follow') !== 'true')
 			return this.pace(res, body);
 		res.write(body);

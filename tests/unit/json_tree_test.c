@@ -263,6 +263,33 @@ Test(writer, balances_and_escapes)
 	arena_free(&a);
 }
 
+/* Texts of libraries, proxies and containers hold any bytes. */
+Test(tree, text_of_any_bytes_ends_nothing)
+{
+	static const char odd[] = "a\xff"
+				  "b\0c\xc3";
+	struct arena a;
+	json_t *t, *text;
+
+	arena_init(&a, 0);
+	t = json_packf(&a, "{s:s, s:s#, s:s?, s:[s%, n], s:s*, s:O?}", "z", "\xe9", "n",
+		       odd, (int)sizeof(odd) - 1, "null", NULL, "list", odd, (size_t)2,
+		       "none", NULL, "tree", NULL);
+	cr_expect_str_eq(json_text(&a, t),
+			 "{\"list\":[\"a\xEF\xBF\xBD\",null],\"n\":\"a\xEF\xBF\xBD"
+			 "b\\u0000c\xEF\xBF\xBD\",\"null\":null,\"tree\":null,"
+			 "\"z\":\"\xEF\xBF\xBD\"}");
+	json_put_str(t, "z", "\x80x");
+	cr_expect_str_eq(json_str_at(t, "z"), "\xEF\xBF\xBDx");
+	for (int byte = 1; byte < 256; byte++) {
+		const char z[] = {(char)byte, (char)(byte ^ 0x55), 0};
+
+		text = json_own(&a, json_of_text(str_of(z)));
+		cr_expect(str_is_utf8(str_of(json_string_value(text))), "%d", byte);
+	}
+	arena_free(&a);
+}
+
 Test(writer, a_member_without_a_name_is_a_bug, .signal = SIGABRT)
 {
 	struct arena a = {0};

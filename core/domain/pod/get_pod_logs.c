@@ -5,12 +5,15 @@
 
 #include "core/base/limits.h"
 #include "core/domain/cluster/cluster_in.h"
+#include "core/domain/pod/log_tail.h"
 #include "core/domain/pod/pod.h"
 #include "core/json/tree.h"
+#include "core/kube/lines.h"
 #include "core/op/runner.h"
 
 enum {
-	FETCH_MAX = 8 * 1024 * 1024, /* of the log, before it is filtered */
+	/* Of the log in one reading, before it is filtered; none of it is kept. */
+	FETCH_MAX = 64 * 1024 * 1024,
 	/* Escaped and with what is no UTF-8 replaced it must fit an answer. */
 	TEXT_MAX = 2 * 1024 * 1024,
 	FETCH_LINES = 100000, /* that grep looks at */
@@ -68,7 +71,7 @@ static const struct field get_logs_out[] = {
 	    .doc = "The text is of the container before."),
 	OUT("lines", FIELD_INT, .flags = FIELD_REQUIRED, .doc = "Lines given."),
 	OUT("truncated", FIELD_BOOL, .flags = FIELD_REQUIRED,
-	    .doc = "There are earlier lines that the limits cut off."),
+	    .doc = "The limits cut off earlier lines, or the end of a long one."),
 	OUT("first_time", FIELD_STR, .doc = "Time of the first line given."),
 	OUT("last_time", FIELD_STR,
 	    .doc = "Time of the last line given: since=, to go on from there."),
@@ -77,10 +80,6 @@ static const struct field get_logs_out[] = {
 	FIELD_END};
 
 /* --- text ------------------------------------------------------------------------- */
-
-struct piece {
-	struct str time, text;
-};
 
 struct wanted {
 	pcre2_code *code; /* NULL: every line */
@@ -162,97 +161,7 @@ static bool matches(struct call *c, const struct wanted *w, struct str s, bool *
 	return true;
 }
 
-/* Tabs stay; other controls, escape sequences of colours too, and what is no
- * UTF-8 go. */
-static void add_clean(struct buf *b, struct str s)
-{
-	while (s.n > 0) {
-		const unsigned char ch = (unsigned char)*s.p;
-		size_t n = 1;
-
-		if (ch == 0x1b && s.n > 1 && s.p[1] == '[') {
-			for (n = 2; n < s.n && !(s.p[n] >= '@' && s.p[n] <= '~'); n++)
-				;
-			n = n < s.n ? n + 1 : s.n;
-		} else if (ch >= 0x80) {
-			n = str_utf8_sequence(s);
-			if (n > 0)
-				buf_add(b, s.p, n);
-			else
-				buf_adds(b, "\xef\xbf\xbd");
-			n = n > 0 ? n : 1;
-		} else if (ch == '\t' || (ch >= 0x20 && ch != 0x7f)) {
-			buf_addc(b, (char)ch);
-		}
-		s.p += n;
-		s.n -= n;
-	}
-}
-
-static struct piece split(struct str line)
-{
-	struct str rest = line;
-	const struct str time = str_cut(&rest, ' ');
-
-	if (line.n && line.p[line.n - 1] == '\r' && rest.n)
-		rest.n--;
-	return (struct piece){time, rest.p ? rest : (struct str){"", 0}};
-}
-
-/* The last lines that are wanted, and fit. */
-static bool pick(struct call *c, const struct get_logs *q, const struct wanted *w,
-		 struct str text, bool cut, json_t *out, struct err *e)
-{
-	struct piece *kept = arena_array(c->arena, struct piece, (size_t)q->tail);
-	int64_t n = 0, first, bytes = 0, lines = 0;
-	struct buf b;
-
-	while (text.p && text.n > 0) {
-		const struct piece p = split(str_cut(&text, '\n'));
-
-		bool wanted;
-
-		if (!matches(c, w, p.text, &wanted, e))
-			return false;
-		if (wanted)
-			kept[n++ % q->tail] = p;
-	}
-	first = n;
-	while (first > 0 && n - first < q->tail) {
-		const struct piece *p = &kept[(first - 1) % q->tail];
-		const int64_t size =
-			(int64_t)(p->text.n + 1 + (q->timestamps ? p->time.n + 1 : 0));
-
-		if (bytes + size > q->limit_bytes)
-			break;
-		bytes += size;
-		first--;
-	}
-	buf_init(&b, c->arena, (size_t)q->limit_bytes * 3 + 1);
-	for (int64_t i = first; i < n; i++, lines++) {
-		const struct piece *p = &kept[i % q->tail];
-
-		if (q->timestamps) {
-			buf_add_str(&b, p->time);
-			buf_addc(&b, ' ');
-		}
-		add_clean(&b, p->text);
-		buf_addc(&b, '\n');
-	}
-	json_put_int(out, "lines", lines);
-	json_put_bool(out, "truncated", first > 0 || cut);
-	if (lines > 0) {
-		json_put_str(out, "first_time",
-			     str_dup(c->arena, kept[first % q->tail].time));
-		json_put_str(out, "last_time",
-			     str_dup(c->arena, kept[(n - 1) % q->tail].time));
-	}
-	json_put(out, "text", json_stringn(b.len ? b.p : "", b.len));
-	return true;
-}
-
-/* --- the container -------------------------------------------------------------------
- */
+/* --- the container ----------------------------------------------------------------- */
 
 static json_t *about(struct call *c, const struct get_logs *q, const json_t *pod,
 		     const char *container)
@@ -285,29 +194,104 @@ static json_t *about(struct call *c, const struct get_logs *q, const json_t *pod
 	return out;
 }
 
-/* No log yet is an answer, not a failure. */
+/* --- the log ----------------------------------------------------------------------- */
+
+struct reading {
+	struct call *c;
+	const struct wanted *wanted;
+	struct log_tail tail;
+	struct kube_lines lines;
+	int64_t seen;    /* lines */
+	size_t bytes;    /* that have come */
+	int64_t stop_ms; /* no more of this one from then on */
+	bool stopped, failed, cut;
+	struct err *e;
+};
+
+static bool on_line(void *ctx, const char *p, size_t n, bool cut)
+{
+	struct reading *r = ctx;
+	struct str time, text;
+	bool wanted;
+
+	log_line_split((struct str){p, n}, &time, &text);
+	r->seen++;
+	if (!matches(r->c, r->wanted, text, &wanted, r->e)) {
+		r->failed = true;
+		return false;
+	}
+	if (wanted) {
+		log_tail_add(&r->tail, p, n);
+		r->cut = r->cut || cut;
+	}
+	return true;
+}
+
+static bool on_data(void *ctx, const char *p, size_t n)
+{
+	struct reading *r = ctx;
+
+	r->bytes += n;
+	if (r->bytes > FETCH_MAX || r->c->clock->mono_ms(r->c->clock) > r->stop_ms) {
+		r->stopped = true;
+		return false;
+	}
+	return kube_lines_feed(&r->lines, p, n);
+}
+
+static void begin(struct reading *r, int64_t until_ms)
+{
+	const int64_t now = r->c->clock->mono_ms(r->c->clock);
+
+	log_tail_clear(&r->tail);
+	r->lines.len = 0;
+	r->lines.skipping = false;
+	r->seen = 0;
+	r->bytes = 0;
+	r->stopped = r->cut = false;
+	r->stop_ms = now + (until_ms - now) / 2;
+}
+
+/*
+ * Kubernetes gives the last N lines from the oldest of them on. When those are more
+ * than can be read here, fewer of them are asked for: it is the newest that count.
+ * No log yet is an answer, not a failure.
+ */
 static bool read_log(struct call *c, const struct kube_target *t,
-		     const struct get_logs *q, const char *container, const char **ret,
+		     const struct get_logs *q, const char *container, struct reading *x,
 		     struct err *e)
 {
-	const struct kube_request r = {.verb = KUBE_LOG,
-				       .ns = q->namespace,
-				       .name = q->pod,
-				       .container = container,
-				       .previous = q->previous,
-				       .timestamps = true,
-				       .since_time = q->since,
-				       .tail_lines = q->grep ? FETCH_LINES : q->tail + 1,
-				       .limit_bytes = FETCH_MAX};
+	const int64_t until_ms = call_read_deadline(c);
+	struct kube_request r = {.verb = KUBE_LOG,
+				 .ns = q->namespace,
+				 .name = q->pod,
+				 .container = container,
+				 .previous = q->previous,
+				 .timestamps = true,
+				 .since_time = q->since,
+				 .tail_lines = q->grep ? FETCH_LINES : q->tail + 1,
+				 .on_data = on_data,
+				 .on_data_ctx = x};
 	struct kube_result res;
+	bool fewer = false;
 
-	kube_call(c->cloud->kube, t, &r, c->arena, &res);
-	*ret = res.text ? res.text : "";
-	if (res.ok)
-		return true;
+	for (;;) {
+		begin(x, until_ms);
+		kube_call(c->cloud->kube, t, &r, c->arena, &res);
+		if (!res.ok || x->failed || !x->stopped || r.tail_lines == 1)
+			break;
+		fewer = true;
+		r.tail_lines = x->seen > 1 ? x->seen / 2 : 1;
+	}
+	if (x->failed)
+		return false;
+	if (res.ok) {
+		kube_lines_end(&x->lines);
+		x->cut = x->cut || fewer || x->seen >= r.tail_lines;
+		return !x->failed;
+	}
 	if (res.status != 400)
 		return kube_err(&r, &res, e);
-	*ret = "";
 	if (!q->previous)
 		return true;
 	err_set(e, ERR_NOT_FOUND, "the container %s has not been restarted", container);
@@ -318,19 +302,23 @@ static bool read_log(struct call *c, const struct kube_target *t,
 static bool run_get_logs(struct call *c, const void *in, struct reply *ret, struct err *e)
 {
 	const struct get_logs *q = in;
+	struct reading x = {.c = c, .e = e};
 	struct kube_target t;
 	struct wanted w;
-	const char *container, *text;
+	const char *container;
 	json_t *pod, *out;
 
 	if (!compile(c, q->grep, &w, e) || !pod_target(c, q->cluster, &t, NULL, e) ||
 	    !pod_read(c, &t, q->namespace, q->pod, &pod, e) ||
-	    !pod_container(pod, q->container, &container, e) ||
-	    !read_log(c, &t, q, container, &text, e))
+	    !pod_container(pod, q->container, &container, e))
+		return false;
+	x.wanted = &w;
+	log_tail_init(&x.tail, c->arena, q->tail, q->limit_bytes, q->timestamps);
+	kube_lines_init(&x.lines, c->arena, LOG_LINE_MAX, on_line, &x);
+	if (!read_log(c, &t, q, container, &x, e))
 		return false;
 	out = about(c, q, pod, container);
-	if (!pick(c, q, &w, str_of(text), strlen(text) >= FETCH_MAX, out, e))
-		return false;
+	json_put_bool(out, "truncated", log_tail_give(&x.tail, out) || x.cut);
 	reply_tree(c, ret, out);
 	return true;
 }
