@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/aws/partition.h"
 #include "core/base/str.h"
 
 static const struct aws_service services[] = {
@@ -11,31 +12,23 @@ static const struct aws_service services[] = {
 #undef AWS_SERVICE
 };
 
-/* What a region's name tells of its partition. */
-struct partition {
-	const char *prefix; /* of the region */
-	const char *suffix;
-	const char *dual_suffix; /* NULL: there is none */
-	/* IAM is one service for the partition. */
-	const char *iam_host;
-	const char *iam_region;
-};
-
-static const struct partition partitions[] = {
-	{"cn-", "amazonaws.com.cn", "api.amazonwebservices.com.cn",
-	 "iam.cn-north-1.amazonaws.com.cn", "cn-north-1"},
-	{"us-gov-", "amazonaws.com", "api.aws", "iam.us-gov.amazonaws.com",
-	 "us-gov-west-1"},
-	{"us-isob-", "sc2s.sgov.gov", NULL, "iam.us-isob-east-1.sc2s.sgov.gov",
-	 "us-isob-east-1"},
-	{"us-isof-", "csp.hci.ic.gov", NULL, "iam.us-isof-south-1.csp.hci.ic.gov",
-	 "us-isof-south-1"},
-	{"eu-isoe-", "cloud.adc-e.uk", NULL, "iam.eu-isoe-west-1.cloud.adc-e.uk",
-	 "eu-isoe-west-1"},
-	{"us-iso-", "c2s.ic.gov", NULL, "iam.us-iso-east-1.c2s.ic.gov", "us-iso-east-1"},
-	{"eusc-", "amazonaws.eu", "api.amazonwebservices.eu",
-	 "iam.eusc-de-east-1.amazonaws.eu", "eusc-de-east-1"},
-	{"", "amazonaws.com", "api.aws", "iam.amazonaws.com", "us-east-1"},
+/* Where the host of a service with FIPS cryptography is not "HOST-fips". In GovCloud
+ * the plain hosts of most services have it. */
+static const struct {
+	enum aws_service_id service;
+	const char *partition;
+	const char *host;
+} fips_hosts[] = {
+	{AWS_SERVICE_EKS, "aws", "fips.eks"},
+	{AWS_SERVICE_SAGEMAKER, "aws", "api-fips.sagemaker"},
+	{AWS_SERVICE_SAGEMAKER, "aws-us-gov", "api-fips.sagemaker"},
+	{AWS_SERVICE_STS, "aws-us-gov", "sts"},
+	{AWS_SERVICE_CFN, "aws-us-gov", "cloudformation"},
+	{AWS_SERVICE_EKS, "aws-us-gov", "eks"},
+	{AWS_SERVICE_EC2, "aws-us-gov", "ec2"},
+	{AWS_SERVICE_QUOTAS, "aws-us-gov", "servicequotas"},
+	{AWS_SERVICE_LOGS, "aws-us-gov", "logs"},
+	{AWS_SERVICE_SSM, "aws-us-gov", "ssm"},
 };
 
 const struct aws_service *aws_service(enum aws_service_id id)
@@ -43,41 +36,35 @@ const struct aws_service *aws_service(enum aws_service_id id)
 	return &services[id];
 }
 
-static const struct partition *partition_of(const char *region)
+/* The words before ".REGION.SUFFIX". */
+static const char *label_of(const struct aws_service *s, const struct aws_partition *p,
+			    bool fips, bool dual, struct arena *a)
 {
-	const struct partition *p = partitions;
-
-	while (!str_starts(region, p->prefix))
-		p++;
-	return p;
+	if (!fips)
+		return s->host;
+	for (size_t i = 0; !dual && i < sizeof(fips_hosts) / sizeof(*fips_hosts); i++)
+		if (fips_hosts[i].service == s->id && streq(fips_hosts[i].partition, p->id))
+			return fips_hosts[i].host;
+	return arena_printf(a, "%s-fips", s->host);
 }
 
-static bool is_region(const char *region)
-{
-	size_t n = region ? strlen(region) : 0;
-
-	return n > 0 && n <= 32 &&
-	       strspn(region, "abcdefghijklmnopqrstuvwxyz0123456789-") == n;
-}
-
-static const char *host_of(const struct aws_service *s, const struct partition *p,
+static const char *host_of(const struct aws_service *s, const struct aws_partition *p,
 			   const char *region, bool fips, bool dual, struct arena *a)
 {
-	const char *suffix = dual ? p->dual_suffix : p->suffix;
+	const char *label = label_of(s, p, fips, dual, a);
 
-	switch ((int)s->id) {
-	case AWS_SERVICE_IAM:
-		return dual ? "iam.global.api.aws" : p->iam_host;
-	case AWS_SERVICE_S3: /* keeps the old suffix for both families */
-		return arena_printf(a, "s3%s%s.%s.%s", fips ? "-fips" : "",
-				    dual ? ".dualstack" : "", region, p->suffix);
-	case AWS_SERVICE_EKS:
-		return arena_printf(a, "%seks.%s.%s", fips ? "fips." : "", region,
-				    suffix);
-	default:
-		return arena_printf(a, "%s%s.%s.%s", s->host, fips ? "-fips" : "", region,
-				    suffix);
-	}
+	if (s->id == AWS_SERVICE_IAM)
+		return p->iam[(fips ? 2 : 0) + (dual ? 1 : 0)];
+	if (s->id == AWS_SERVICE_S3) /* keeps the old suffix for both families */
+		return arena_printf(a, "%s%s.%s.%s", label, dual ? ".dualstack" : "",
+				    region, p->dns_suffix);
+	return arena_printf(a, "%s.%s.%s", label, region,
+			    dual ? p->dual_suffix : p->dns_suffix);
+}
+
+const char *aws_host(enum aws_service_id id, const char *region, struct arena *a)
+{
+	return host_of(aws_service(id), aws_partition_of(region), region, false, false, a);
 }
 
 /* "https://host[:port][/path]", no query, no blanks, no trailing slash. */
@@ -108,13 +95,13 @@ bool aws_endpoint(const struct aws_service *s, const char *region,
 {
 	const char *own = arena_printf(a, "AWS_ENDPOINT_URL_%s", s->variable);
 	const char *url = look_up(lookup, lookup_ctx, own);
-	const struct partition *p;
+	const struct aws_partition *p;
 	bool fips, dual;
 
-	if (!is_region(region))
+	if (!aws_is_region(region))
 		return err_set(e, ERR_CONFIG, "\"%.40s\" cannot be an AWS region",
 			       region ? region : "");
-	p = partition_of(region);
+	p = aws_partition_of(region);
 	ret->signing_region = s->id == AWS_SERVICE_IAM ? p->iam_region : region;
 	if (!url) {
 		own = "AWS_ENDPOINT_URL";
@@ -128,11 +115,19 @@ bool aws_endpoint(const struct aws_service *s, const char *region,
 			       "%s is not the URL of an endpoint: \"%.200s\"", own, url);
 	}
 	fips = streq(look_up(lookup, lookup_ctx, "AWS_USE_FIPS_ENDPOINT"), "true");
-	dual = p->dual_suffix &&
-	       streq(look_up(lookup, lookup_ctx, "AWS_USE_DUALSTACK_ENDPOINT"), "true");
-	/* The price list lives in one region of the commercial partition. */
-	if (s->id == AWS_SERVICE_PRICING && !*p->prefix)
-		ret->signing_region = region = "us-east-1";
+	dual = streq(look_up(lookup, lookup_ctx, "AWS_USE_DUALSTACK_ENDPOINT"), "true");
+	if (fips && !p->fips)
+		return err_set(e, ERR_CONFIG,
+			       "AWS_USE_FIPS_ENDPOINT is true, but the partition %s has no "
+			       "FIPS endpoints",
+			       p->id);
+	/* The price list lives in one region of the partition. */
+	if (s->id == AWS_SERVICE_PRICING) {
+		if (!p->price_region)
+			return err_set(e, ERR_CONFIG, "the partition %s has no price list",
+				       p->id);
+		ret->signing_region = region = p->price_region;
+	}
 	ret->url = arena_printf(a, "https://%s", host_of(s, p, region, fips, dual, a));
 	return true;
 }

@@ -41,11 +41,14 @@ struct aws_endpoint {
 	bool overridden; /* by AWS_ENDPOINT_URL…: S3 then uses path style */
 };
 
+/* The service's own plain host in that region, whatever is configured. */
+const char *aws_host(enum aws_service_id id, const char *region, struct arena *a);
+
 /*
  * AWS_ENDPOINT_URL_<SERVICE>, else AWS_ENDPOINT_URL, else the region's own,
  * in the partition that the region's name tells. AWS_USE_FIPS_ENDPOINT and
  * AWS_USE_DUALSTACK_ENDPOINT are honoured. ERR_CONFIG for a region or URL that
- * cannot be one.
+ * cannot be one, and for what the partition does not have (partition.h).
  */
 bool aws_endpoint(const struct aws_service *s, const char *region,
 		  const char *(*lookup)(void *ctx, const char *name), void *lookup_ctx,

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "core/aws/service.h"
 #include "core/aws/sigv4.h"
 #include "core/base/base64.h"
 #include "core/kube/kube.h"
@@ -65,10 +66,9 @@ static struct entry *claim(struct kube_token_cache *c)
 
 static const char *sts_url(const struct aws *aws, struct arena *a)
 {
-	return arena_printf(a,
-			    "https://sts.%s.amazonaws.com%s/"
-			    "?Action=GetCallerIdentity&Version=2011-06-15",
-			    aws->region, str_starts(aws->region, "cn-") ? ".cn" : "");
+	/* The verifier takes the plain STS hosts of the cluster's partition, no others. */
+	return arena_printf(a, "https://%s/?Action=GetCallerIdentity&Version=2011-06-15",
+			    aws_host(AWS_SERVICE_STS, aws->region, a));
 }
 
 static bool mint(struct kube *k, const struct kube_target *t, int64_t now_ms,

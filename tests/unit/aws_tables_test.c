@@ -6,6 +6,7 @@
 #include "core/aws/names.h"
 #include "core/aws/op_table.h"
 #include "core/aws/policy.h"
+#include "core/aws/partition.h"
 #include "tests/unit/aws_fake.h"
 
 #define COUNT(rows) (sizeof(rows) / sizeof(*(rows)))
@@ -59,7 +60,9 @@ static const struct endpoint_case endpoints[] = {
 	{AWS_SERVICE_EKS, "us-east-1", "AWS_USE_FIPS_ENDPOINT", "true",
 	 "https://fips.eks.us-east-1.amazonaws.com", NULL},
 	{AWS_SERVICE_SAGEMAKER, "us-east-1", "AWS_USE_FIPS_ENDPOINT", "true",
-	 "https://api.sagemaker-fips.us-east-1.amazonaws.com", NULL},
+	 "https://api-fips.sagemaker.us-east-1.amazonaws.com", NULL},
+	{AWS_SERVICE_EKS, "cn-north-1", "AWS_USE_FIPS_ENDPOINT", "true", NULL, NULL},
+	{AWS_SERVICE_PRICING, "us-gov-west-1", NULL, NULL, NULL, NULL},
 	{AWS_SERVICE_EC2, "us-east-1", "AWS_USE_DUALSTACK_ENDPOINT", "true",
 	 "https://ec2.us-east-1.api.aws", NULL},
 	{AWS_SERVICE_S3, "us-east-1", "AWS_USE_DUALSTACK_ENDPOINT", "true",
@@ -104,6 +107,98 @@ Test(tables, endpoints)
 		cr_expect_str_eq(got.signing_region,
 				 c->signing_region ? c->signing_region : c->region);
 	}
+	arena_free(&a);
+}
+
+/* What a published row says of a region: the price list's is the partition's own. */
+static const char *published_url(struct arena *a, const json_t *row, const char *region,
+				 const char *price_region)
+{
+	static const char mark[] = "{region}";
+	const char *url = json_str_or(row, "url", "");
+	const char *at = strstr(url, mark);
+
+	if (streq(json_str_at(row, "service"), "pricing"))
+		region = price_region;
+	return !at ? url
+		   : arena_printf(a, "%.*s%s%s", (int)(at - url), url, region,
+				  at + sizeof(mark) - 1);
+}
+
+static const struct aws_service *service_named(const char *name)
+{
+	for (int i = 0; i < AWS_SERVICES_COUNT_; i++)
+		if (streq(aws_service((enum aws_service_id)i)->name, name))
+			return aws_service((enum aws_service_id)i);
+	return NULL;
+}
+
+static void check_published(struct arena *a, const json_t *row, const char *region)
+{
+	const struct aws_partition *p = aws_partition_of(region);
+	const bool fips = json_bool_or(row, "fips", false);
+	struct fake_setting settings[] = {
+		{"AWS_USE_FIPS_ENDPOINT", fips ? "true" : "false"},
+		{"AWS_USE_DUALSTACK_ENDPOINT",
+		 json_bool_or(row, "dual", false) ? "true" : "false"},
+		{0}};
+	const struct aws_service *s = service_named(json_str_at(row, "service"));
+	struct aws_endpoint got;
+	struct err e = {0};
+	bool ok;
+
+	cr_assert(s, "%s", json_str_at(row, "service"));
+	ok = aws_endpoint(s, region, fake_lookup, settings, a, &got, &e);
+	/* Neither exists; the rules make names up. */
+	if ((fips && !p->fips) || (s->id == AWS_SERVICE_PRICING && !p->price_region)) {
+		cr_expect_not(ok);
+		cr_expect_eq(e.code, ERR_CONFIG);
+		return;
+	}
+	cr_assert(ok, "%s in %s: %s", s->name, region, e.detail);
+	cr_expect_str_eq(got.url, published_url(a, row, region, p->price_region));
+	cr_expect_str_eq(got.signing_region,
+			 json_str_or(row, "signs",
+				     s->id == AWS_SERVICE_PRICING ? p->price_region
+								  : region));
+	if (!fips && !json_bool_or(row, "dual", false) && s->id != AWS_SERVICE_PRICING)
+		cr_expect_str_eq(got.url + strlen("https://"),
+				 aws_host(s->id, region, a));
+}
+
+/* Every partition, every region, every service that we call, every family of hosts. */
+Test(tables, endpoints_are_those_of_the_published_rules)
+{
+	struct arena a;
+	const char *id;
+	size_t n_ours, n = 0, i, r;
+	json_t *file, *published, *row, *region;
+
+	arena_init(&a, 0);
+	file = fake_json_file(&a, "tests/unit/data/aws/endpoints.json");
+	json_object_foreach(json_at(file, "partitions"), id, published) {
+		const struct aws_partition *p = aws_partition_named(id);
+
+		cr_assert(p, "%s has no row", id);
+		cr_expect_str_eq(p->dns_suffix, json_str_at(published, "dns"));
+		cr_expect_str_eq(p->dual_suffix, json_str_at(published, "dual"));
+		json_array_foreach(json_at(published, "regions"), r, region) {
+			cr_expect(aws_is_region(json_string_value(region)));
+			cr_expect_eq(aws_partition_of(json_string_value(region)), p, "%s",
+				     json_string_value(region));
+		}
+	}
+	aws_partitions(&n_ours);
+	cr_expect_eq(json_object_size(json_at(file, "partitions")), n_ours);
+	json_array_foreach(json_at(file, "endpoints"), i, row) {
+		published = json_object_get(json_at(file, "partitions"),
+					    json_str_at(row, "partition"));
+		json_array_foreach(json_at(published, "regions"), r, region) {
+			check_published(&a, row, json_string_value(region));
+			n++;
+		}
+	}
+	cr_expect_gt(n, 2000);
 	arena_free(&a);
 }
 

@@ -1,4 +1,5 @@
 /* Least-privilege policies of the controllers that act for pods. */
+#include "core/aws/partition.h"
 #include "core/domain/dependency/install.h"
 #include "core/json/tree.h"
 
@@ -76,10 +77,7 @@ static json_t *trusted_account(struct step_ctx *c, const char *account)
 	if (!host)
 		host = STEP_UNKNOWN;
 	json_object_set_new(equals, arena_printf(c->arena, "%s:aud", host),
-			    json_string(arena_printf(c->arena, "sts.%s",
-						     streq(c->where->partition, "aws-cn")
-							     ? "amazonaws.com.cn"
-							     : "amazonaws.com")));
+			    json_string(AWS_TOKEN_AUDIENCE));
 	json_object_set_new(equals, arena_printf(c->arena, "%s:sub", host),
 			    json_sprintf("system:serviceaccount:%s:%s",
 					 component_inference.ns, account));

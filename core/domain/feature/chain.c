@@ -1,6 +1,7 @@
 /* What was made for a feature, compared with what should be. */
 #include <string.h>
 
+#include "core/aws/partition.h"
 #include "core/domain/cluster/eks_access.h"
 #include "core/domain/dependency/install.h"
 #include "core/domain/feature/identity.h"
@@ -227,13 +228,13 @@ static void judge_inference(struct step_ctx *c, json_t *list)
 
 	for (i = 0; i < json_array_size(clients); i++) {
 		v = json_array_get(clients, i);
-		known |= str_starts(json_string_value(v), "sts.");
+		known |= streq(json_string_value(v), AWS_TOKEN_AUDIENCE);
 	}
 	add(list, "oidc_provider", id_of(oidc_arn(c)),
 	    !saw_ok(c, "oidc") ? "missing"
 	    : known            ? "present"
 			       : "differs",
-	    saw_ok(c, "oidc") && !known ? "sts.amazonaws.com is none of its audiences"
+	    saw_ok(c, "oidc") && !known ? AWS_TOKEN_AUDIENCE " is not among its audiences"
 					: NULL);
 	add(list, "bucket", name_tls_bucket(c),
 	    !saw_ok(c, "bucket")  ? "missing"

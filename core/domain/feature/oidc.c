@@ -5,6 +5,7 @@
  * there already is used as it is, and only what we made is removed.
  * https://docs.aws.amazon.com/eks/latest/userguide/enable-iam-roles-for-service-accounts.html
  */
+#include "core/aws/partition.h"
 #include "core/domain/cluster/teardown.h"
 #include "core/domain/feature/toggle.h"
 #include "core/domain/step/read.h"
@@ -18,15 +19,9 @@ bool oidc_observe(struct step_ctx *c, struct exchange *x)
 		json_packf(c->arena, "{s:s}", "OpenIDConnectProviderArn", oidc_arn(c)));
 }
 
-static const char *audience(const struct step_ctx *c)
-{
-	return streq(c->where->partition, "aws-cn") ? "sts.amazonaws.com.cn"
-						    : "sts.amazonaws.com";
-}
-
 static bool knows_audience(const struct step_ctx *c)
 {
-	return texts_have(json_at(saw(c, "oidc"), "ClientIDList"), audience(c));
+	return texts_have(json_at(saw(c, "oidc"), "ClientIDList"), AWS_TOKEN_AUDIENCE);
 }
 
 static void keep_audience(struct step_ctx *c, struct exchange *x)
@@ -41,15 +36,15 @@ static void keep_audience(struct step_ctx *c, struct exchange *x)
 	if (!ours && !json_bool_or(c->input, "adopt", false)) {
 		e = step_fail(c, ERR_FOREIGN_OBJECT,
 			      "%s was not made by us and does not take %s", oidc_arn(c),
-			      audience(c));
+			      AWS_TOKEN_AUDIENCE);
 		err_fix(e, "Ask with adopt to have the audience added, or add it.");
 		return;
 	}
 	c->item = "audience";
 	exchange_aws(x, AWS_IAM_AddClientIDToOpenIDConnectProvider,
 		     json_packf(c->arena, "{s:s, s:s}", "OpenIDConnectProviderArn",
-				oidc_arn(c), "ClientID", audience(c)));
-	x->what = arena_printf(c->arena, "Let %s be an audience of %s", audience(c),
+				oidc_arn(c), "ClientID", AWS_TOKEN_AUDIENCE));
+	x->what = arena_printf(c->arena, "Let %s be an audience of %s", AWS_TOKEN_AUDIENCE,
 			       oidc_arn(c));
 }
 
@@ -70,7 +65,7 @@ void oidc_plan(struct step_ctx *c, struct exchange *x)
 	}
 	exchange_aws(x, AWS_IAM_CreateOpenIDConnectProvider,
 		     json_packf(c->arena, "{s:s, s:[s], s:O}", "Url", issuer,
-				"ClientIDList", audience(c), "Tags", step_tags(c)));
+				"ClientIDList", AWS_TOKEN_AUDIENCE, "Tags", step_tags(c)));
 	x->what = arena_printf(c->arena, "Make the issuer of the cluster known to IAM");
 }
 

@@ -96,6 +96,7 @@ static bool lets_in(const struct step_ctx *c, const json_t *endpoint, const json
 static const char *endpoint_trouble(struct step_ctx *c, const char *service)
 {
 	const json_t *from = of_nodes(c, "SecurityGroupIds");
+	/* China's interface endpoints begin with "cn.com.amazonaws.": the rest is one. */
 	const char *name =
 		arena_printf(c->arena, "com.amazonaws.%s.%s", c->where->region, service);
 	const json_t *found = NULL;
@@ -103,7 +104,8 @@ static const char *endpoint_trouble(struct step_ctx *c, const char *service)
 	json_t *e;
 
 	json_array_foreach(json_at(saw(c, "endpoints"), "VpcEndpoints"), i, e)
-		if (streq(json_str_at(e, "ServiceName"), name))
+		if (str_has_suffix(str_of(json_str_or(e, "ServiceName", "")),
+				   str_of(name)))
 			found = e;
 	if (!found)
 		return arena_printf(c->arena,

@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "core/aws/partition.h"
 #include "core/domain/cluster/eks_access.h"
 #include "core/domain/cluster/kinds.h"
 #include "core/domain/cluster/teardown.h"
@@ -34,6 +35,8 @@ static bool role_is_not_made(const struct step_ctx *c)
 static json_t *statements(struct step_ctx *c)
 {
 	const char *arn = step_get(c, "cluster_arn");
+	/* A host name, unlike the principals: another in each partition. */
+	const char *suffix = aws_partition_of(c->where->region)->dns_suffix;
 
 	return json_pack(
 		"[{s:s, s:[s,s], s:s},"
@@ -44,7 +47,7 @@ static json_t *statements(struct step_ctx *c)
 		"Resource",
 		arena_printf(c->arena, "arn:%s:kms:*:%s:key/*", c->where->partition,
 			     c->where->account),
-		"Condition", "StringLike", "kms:ViaService", "sagemaker.*.amazonaws.com",
+		"Condition", "StringLike", "kms:ViaService", arena_printf(c->arena, "sagemaker.*.%s", suffix),
 		"Bool", "kms:GrantIsForAWSResource", "true", "ForAllValues:StringEquals",
 		"kms:GrantOperations", "CreateGrant", "Decrypt", "DescribeKey",
 		"GenerateDataKeyWithoutPlaintext", "ReEncryptTo", "ReEncryptFrom",
