@@ -5,10 +5,16 @@
 #include "core/base/str.h"
 
 static const struct aws_partition partitions[] = {
-#define AWS_PARTITION(id, prefix, dns, dual, fips, iam_region, plain, both_families,       \
-		      iam_fips, iam_fips_dual, prices)                                     \
-	{id, prefix, dns, dual, fips, iam_region,                                          \
-	 {plain, both_families, iam_fips, iam_fips_dual}, prices},
+#define AWS_PARTITION(id, prefix, dns, dual, fips, iam_region, plain, both_families,     \
+		      iam_fips, iam_fips_dual, prices)                                   \
+	{id,                                                                             \
+	 prefix,                                                                         \
+	 dns,                                                                            \
+	 dual,                                                                           \
+	 fips,                                                                           \
+	 iam_region,                                                                     \
+	 {plain, both_families, iam_fips, iam_fips_dual},                                \
+	 prices},
 #include "core/aws/partition.def"
 #undef AWS_PARTITION
 };

@@ -43,7 +43,8 @@ static const char *label_of(const struct aws_service *s, const struct aws_partit
 	if (!fips)
 		return s->host;
 	for (size_t i = 0; !dual && i < sizeof(fips_hosts) / sizeof(*fips_hosts); i++)
-		if (fips_hosts[i].service == s->id && streq(fips_hosts[i].partition, p->id))
+		if (fips_hosts[i].service == s->id &&
+		    streq(fips_hosts[i].partition, p->id))
 			return fips_hosts[i].host;
 	return arena_printf(a, "%s-fips", s->host);
 }
@@ -64,7 +65,8 @@ static const char *host_of(const struct aws_service *s, const struct aws_partiti
 
 const char *aws_host(enum aws_service_id id, const char *region, struct arena *a)
 {
-	return host_of(aws_service(id), aws_partition_of(region), region, false, false, a);
+	return host_of(aws_service(id), aws_partition_of(region), region, false, false,
+		       a);
 }
 
 /* "https://host[:port][/path]", no query, no blanks, no trailing slash. */
@@ -117,15 +119,16 @@ bool aws_endpoint(const struct aws_service *s, const char *region,
 	fips = streq(look_up(lookup, lookup_ctx, "AWS_USE_FIPS_ENDPOINT"), "true");
 	dual = streq(look_up(lookup, lookup_ctx, "AWS_USE_DUALSTACK_ENDPOINT"), "true");
 	if (fips && !p->fips)
-		return err_set(e, ERR_CONFIG,
-			       "AWS_USE_FIPS_ENDPOINT is true, but the partition %s has no "
-			       "FIPS endpoints",
-			       p->id);
+		return err_set(
+			e, ERR_CONFIG,
+			"AWS_USE_FIPS_ENDPOINT is true, but the partition %s has no "
+			"FIPS endpoints",
+			p->id);
 	/* The price list lives in one region of the partition. */
 	if (s->id == AWS_SERVICE_PRICING) {
 		if (!p->price_region)
-			return err_set(e, ERR_CONFIG, "the partition %s has no price list",
-				       p->id);
+			return err_set(e, ERR_CONFIG,
+				       "the partition %s has no price list", p->id);
 		ret->signing_region = region = p->price_region;
 	}
 	ret->url = arena_printf(a, "https://%s", host_of(s, p, region, fips, dual, a));

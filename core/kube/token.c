@@ -66,7 +66,8 @@ static struct entry *claim(struct kube_token_cache *c)
 
 static const char *sts_url(const struct aws *aws, struct arena *a)
 {
-	/* The verifier takes the plain STS hosts of the cluster's partition, no others. */
+	/* The verifier takes the plain STS hosts of the cluster's partition, no others.
+	 */
 	return arena_printf(a, "https://%s/?Action=GetCallerIdentity&Version=2011-06-15",
 			    aws_host(AWS_SERVICE_STS, aws->region, a));
 }

@@ -5,8 +5,8 @@
 #include "core/aws/errors.h"
 #include "core/aws/names.h"
 #include "core/aws/op_table.h"
-#include "core/aws/policy.h"
 #include "core/aws/partition.h"
+#include "core/aws/policy.h"
 #include "tests/unit/aws_fake.h"
 
 #define COUNT(rows) (sizeof(rows) / sizeof(*(rows)))
@@ -157,10 +157,10 @@ static void check_published(struct arena *a, const json_t *row, const char *regi
 	}
 	cr_assert(ok, "%s in %s: %s", s->name, region, e.detail);
 	cr_expect_str_eq(got.url, published_url(a, row, region, p->price_region));
-	cr_expect_str_eq(got.signing_region,
-			 json_str_or(row, "signs",
-				     s->id == AWS_SERVICE_PRICING ? p->price_region
-								  : region));
+	cr_expect_str_eq(
+		got.signing_region,
+		json_str_or(row, "signs",
+			    s->id == AWS_SERVICE_PRICING ? p->price_region : region));
 	if (!fips && !json_bool_or(row, "dual", false) && s->id != AWS_SERVICE_PRICING)
 		cr_expect_str_eq(got.url + strlen("https://"),
 				 aws_host(s->id, region, a));

@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "core/aws/errors.h"
+#include "core/aws/partition.h"
 #include "core/domain/capability.h"
 #include "core/json/tree.h"
 #include "core/op/runner.h"
@@ -32,6 +33,7 @@ enum { SCENE_WORDS = 6 };
 struct scene {
 	const char *id; /* of the case */
 	const char *kind, *step;
+	const char *region;                 /* NULL: us-west-2 */
 	const char *input, *data, *answers; /* JSON with ' for "; NULL: {} */
 	int64_t age_s;                      /* since the step began */
 	bool issued;                        /* sent before, with an unknown outcome */
@@ -207,6 +209,7 @@ static inline const char *scene_play(struct arena *a, const struct scene *s)
 			      .partition = "aws",
 			      .caller_arn = "arn:aws:iam::111122223333:role/us"};
 	const struct kind *kind = kind_find(kinds, s->kind);
+	const struct aws_partition *partition;
 	struct step_ctx c = {
 		.arena = a,
 		.cfg = &cfg,
@@ -227,6 +230,13 @@ static inline const char *scene_play(struct arena *a, const struct scene *s)
 	struct exchange x = {.via = VIA_NONE};
 	struct buf said;
 
+	if (s->region) {
+		partition = aws_partition_of(s->region);
+		where.region = s->region;
+		where.partition = partition->id;
+		where.caller_arn = arena_printf(a, "arn:%s:iam::111122223333:role/us",
+						partition->id);
+	}
 	where.charts = scene_tree(
 		a, "[{'component':'hyperpod','chart':'/c/hyperpod','version':'1.0.0'},"
 		   "{'component':'load_balancers','chart':'/c/lb','version':'1.0.0'}]");

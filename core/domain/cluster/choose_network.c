@@ -22,6 +22,7 @@ bool choose_network_observe(struct step_ctx *c, struct exchange *x)
 static void check_existing(struct step_ctx *c)
 {
 	const json_t *subnets = json_at(saw(c, "subnets"), "Subnets");
+	const json_t *zones = json_at(saw(c, "zones"), "AvailabilityZones");
 	const char *vpc_id = step_input(c, "vpc_id");
 	size_t i;
 	json_t *s;
@@ -36,7 +37,8 @@ static void check_existing(struct step_ctx *c)
 				  "subnets of the VPC given as vpc_id");
 			return;
 		}
-		if (!zone_takes_eks(json_str_or(s, "AvailabilityZoneId", ""))) {
+		if (!zone_takes_eks(
+			    zone_find(zones, json_str_or(s, "AvailabilityZoneId", "")))) {
 			struct err *e =
 				step_fail(c, ERR_NOT_OFFERED,
 					  "EKS takes no control plane in zone %s",

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/limits.h"
+#include "core/domain/cluster/zones.h"
 #include "core/json/tree.h"
 
 struct check {
@@ -112,6 +113,18 @@ static void check_scripts(struct check *k)
 		       "s3://sagemaker-…/folder");
 }
 
+/* Whether there is such a zone, AWS's list says later; a region is never one. */
+static void check_zone(struct check *k)
+{
+	const char *zone = get(k, "zone");
+
+	if (zone && zone_is_region(zone))
+		refuse(k, "zone", "that is the name of a region", zone,
+		       arena_printf(k->arena,
+				    "a zone, like %sa: list_availability_zones has them",
+				    zone));
+}
+
 bool cluster_check(const json_t *input, const struct config *cfg, struct arena *a,
 		   struct err *e)
 {
@@ -120,6 +133,7 @@ bool cluster_check(const json_t *input, const struct config *cfg, struct arena *
 			  .arena = a,
 			  .v = arena_array(a, struct violation, LIMIT_VIOLATIONS)};
 
+	check_zone(&k);
 	check_network(&k);
 	check_capacity(&k);
 	check_health(&k);

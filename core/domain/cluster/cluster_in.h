@@ -109,9 +109,9 @@ static const char *const interface_modes[] = {"efa", "efa-only", NULL};
 		      .doc = "An existing security group for the nodes.")
 
 #define FIELD_ZONE(S, more)                                                              \
-	FIELD(S, zone, .flags = (more),                                                  \
-	      .pattern = "[a-z]{2,4}-[a-z]+-[0-9][a-z]|[a-z]{2,4}[a-z0-9]*-az[0-9]",     \
-	      .example = "\"us-west-2a\"", .doc = "Availability zone, by name or id.")
+	FIELD(S, zone, .flags = (more), .pattern = "[a-z0-9]+(-[a-z0-9]+)+", .max = 64,  \
+	      .example = "\"us-west-2a\"",                                               \
+	      .doc = "Zone from list_availability_zones, by name or id.")
 
 #define MEMBERS_MADE                                                                     \
 	json_t *tags;                                                                    \

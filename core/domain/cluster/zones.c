@@ -6,12 +6,30 @@
 
 static const char *const no_eks[] = {"use1-az3", "usw1-az2", "cac1-az3", NULL};
 
-bool zone_takes_eks(const char *zone_id)
+bool zone_takes_eks(const json_t *zone)
 {
+	if (!zone || !streq(json_str_or(zone, "ZoneType", "availability-zone"),
+			    "availability-zone"))
+		return false;
 	for (size_t i = 0; no_eks[i]; i++)
-		if (streq(no_eks[i], zone_id))
+		if (streq(no_eks[i], json_str_at(zone, "ZoneId")))
 			return false;
 	return true;
+}
+
+bool zone_is_region(const char *name)
+{
+	struct str rest = str_of(name), word = {0};
+	int words = 0;
+
+	while (rest.p) {
+		word = str_cut(&rest, '-');
+		words++;
+		if (rest.p && (word.n == 0 ||
+			       strspn(word.p, "abcdefghijklmnopqrstuvwxyz") < word.n))
+			return false;
+	}
+	return words >= 3 && word.n > 0 && strspn(word.p, "0123456789") == word.n;
 }
 
 const json_t *zone_find(const json_t *zones, const char *wanted)
@@ -28,10 +46,7 @@ const json_t *zone_find(const json_t *zones, const char *wanted)
 
 static bool usable(const json_t *zone)
 {
-	return streq(json_str_or(zone, "State", ""), "available") &&
-	       streq(json_str_or(zone, "ZoneType", "availability-zone"),
-		     "availability-zone") &&
-	       zone_takes_eks(json_str_or(zone, "ZoneId", ""));
+	return streq(json_str_or(zone, "State", ""), "available") && zone_takes_eks(zone);
 }
 
 bool zones_choose(const json_t *zones, const char *wanted, const json_t *ret[2])

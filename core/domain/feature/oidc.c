@@ -44,8 +44,8 @@ static void keep_audience(struct step_ctx *c, struct exchange *x)
 	exchange_aws(x, AWS_IAM_AddClientIDToOpenIDConnectProvider,
 		     json_packf(c->arena, "{s:s, s:s}", "OpenIDConnectProviderArn",
 				oidc_arn(c), "ClientID", AWS_TOKEN_AUDIENCE));
-	x->what = arena_printf(c->arena, "Let %s be an audience of %s", AWS_TOKEN_AUDIENCE,
-			       oidc_arn(c));
+	x->what = arena_printf(c->arena, "Let %s be an audience of %s",
+			       AWS_TOKEN_AUDIENCE, oidc_arn(c));
 }
 
 void oidc_plan(struct step_ctx *c, struct exchange *x)
@@ -65,7 +65,8 @@ void oidc_plan(struct step_ctx *c, struct exchange *x)
 	}
 	exchange_aws(x, AWS_IAM_CreateOpenIDConnectProvider,
 		     json_packf(c->arena, "{s:s, s:[s], s:O}", "Url", issuer,
-				"ClientIDList", AWS_TOKEN_AUDIENCE, "Tags", step_tags(c)));
+				"ClientIDList", AWS_TOKEN_AUDIENCE, "Tags",
+				step_tags(c)));
 	x->what = arena_printf(c->arena, "Make the issuer of the cluster known to IAM");
 }
 

@@ -47,8 +47,9 @@ static json_t *statements(struct step_ctx *c)
 		"Resource",
 		arena_printf(c->arena, "arn:%s:kms:*:%s:key/*", c->where->partition,
 			     c->where->account),
-		"Condition", "StringLike", "kms:ViaService", arena_printf(c->arena, "sagemaker.*.%s", suffix),
-		"Bool", "kms:GrantIsForAWSResource", "true", "ForAllValues:StringEquals",
+		"Condition", "StringLike", "kms:ViaService",
+		arena_printf(c->arena, "sagemaker.*.%s", suffix), "Bool",
+		"kms:GrantIsForAWSResource", "true", "ForAllValues:StringEquals",
 		"kms:GrantOperations", "CreateGrant", "Decrypt", "DescribeKey",
 		"GenerateDataKeyWithoutPlaintext", "ReEncryptTo", "ReEncryptFrom",
 		"RetireGrant");

@@ -27,6 +27,8 @@ static const struct field zone_out[] = {
 	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name in this account."),
 	OUT("id", FIELD_STR, .flags = FIELD_REQUIRED,
 	    .doc = "The same zone in every account."),
+	OUT("type", FIELD_STR, .flags = FIELD_REQUIRED,
+	    .doc = "availability-zone, local-zone or wavelength-zone."),
 	OUT("state", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "available, or not."),
 	OUT("control_plane", FIELD_BOOL, .flags = FIELD_REQUIRED,
 	    .doc = "EKS takes control planes there."),
@@ -55,15 +57,13 @@ static bool run_zones(struct call *c, const void *in, struct reply *ret, struct 
 			 &at_ms, e))
 		return false;
 	json_array_foreach(json_at(out, "AvailabilityZones"), i, z) {
-		const char *id = json_str_or(z, "ZoneId", "");
-
-		if (!streq(json_str_or(z, "ZoneType", "availability-zone"),
-			   "availability-zone"))
-			continue;
-		json_push(items, json_pack("{s:s, s:s, s:s, s:b}", "name",
-					   json_str_or(z, "ZoneName", ""), "id", id,
-					   "state", json_str_or(z, "State", "unknown"),
-					   "control_plane", zone_takes_eks(id)));
+		json_push(items,
+			  json_pack("{s:s, s:s, s:s, s:s, s:b}", "name",
+				    json_str_or(z, "ZoneName", ""), "id",
+				    json_str_or(z, "ZoneId", ""), "type",
+				    json_str_or(z, "ZoneType", "availability-zone"),
+				    "state", json_str_or(z, "State", "unknown"),
+				    "control_plane", zone_takes_eks(z)));
 	}
 	reply_tree(c, ret,
 		   json_packf(c->arena, "{s:s, s:O, s:s}", "region", c->where->region,
@@ -77,7 +77,8 @@ const struct capability cap_list_availability_zones = {
 	.method = "GET",
 	.path = "/zones",
 	.title = "List availability zones",
-	.doc = "Zones of the region, by name and by the id that is the same in every account.",
+	.doc = "Zones of the region that the account may use, by name and by the id that is "
+	       "the same in every account; local zones that it has opted in to as well.",
 	.effect = CAP_READ,
 	.role = ROLE_VIEWER,
 	.flags = CAP_CLOUD,
