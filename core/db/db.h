@@ -7,13 +7,17 @@
  * Parameters are text and always bound; NULL is SQL null. Rows live in the
  * arena of the call.
  *
+ * A statement has succeeded when the server says that it is ready for the next
+ * one: rows alone are no commit. When the connection breaks in between, the
+ * statement is sent again on a new one, as its DB_* word allows; nobody is
+ * answered before its outcome is known, or the patience for it has ended.
+ *
  * Errors: DATABASE (refused statement; SQLSTATE and message in the cause),
- * UNAVAILABLE (no connection; the statement was certainly not committed, or
- * `err.retry` is OBSERVE_FIRST when the connection broke after it was sent),
- * and the journal's own SQLSTATEs, mapped in one table: IS001 fenced -> FENCED,
- * IS409 -> CONFLICT, IS422 -> KEY_REUSED, IS404 -> NOT_FOUND, IS412 ->
- * PRECONDITION, IS400 -> INVALID_INPUT, IS410 -> STATE_CONFLICT; their DETAIL is
- * JSON {"field","seen","expected","fix","cause"} copied into the err.
+ * UNAVAILABLE (no connection; nothing was committed), AMBIGUOUS (it may have been
+ * committed, and nobody could be asked), and the journal's own SQLSTATEs, mapped in one
+ * table: IS001 fenced -> FENCED, IS409 -> CONFLICT, IS422 -> KEY_REUSED, IS404 ->
+ * NOT_FOUND, IS412 -> PRECONDITION, IS400 -> INVALID_INPUT, IS410 -> STATE_CONFLICT;
+ * their DETAIL is JSON {"field","seen","expected","fix","cause"} copied into the err.
  */
 #ifndef INSTANTSTART_DB_DB_H
 #define INSTANTSTART_DB_DB_H
@@ -30,10 +34,19 @@
 
 struct db;
 
+/* What a second sending of the statement does: the word after its name. */
+enum db_again {
+	DB_READS, /* no word: it changes nothing */
+	DB_AGAIN, /* "again": an identity of its own, or its effect, makes two of it one
+		   */
+	DB_ONCE   /* "once": sent once; its caller knows how to look for what it did */
+};
+
 struct db_query {
 	const char *name;
 	const char *text;
 	int n_params;
+	enum db_again again;
 };
 
 struct db_rows {
@@ -46,6 +59,14 @@ struct db *db_new(struct arena *a, struct secret url, const char *application,
 		  struct clock *clock, struct rng *rng);
 /* Closes the connection; the next statement opens a new one. */
 void db_close(struct db *db);
+/* How long a statement may take, seen from here; 35 s at first, which is longer
+ * than the server lets one run. Longer ones break the connection. */
+void db_set_patience(struct db *db, int64_t ms);
+
+/* Waits until there is a connection again, or until `end_ms` (monotonic) has
+ * passed: then false. */
+bool db_await(struct db *db, struct arena *a, int64_t end_ms)
+	__attribute__((warn_unused_result));
 
 #define DB_PARAMS(...) ((const char *const[]){__VA_ARGS__})
 

@@ -17,10 +17,13 @@ static const struct {
 	{"IS410", ERR_STATE_CONFLICT, RETRY_UNSET},
 	{"IS412", ERR_PRECONDITION, RETRY_UNSET},
 	{"IS422", ERR_KEY_REUSED, RETRY_UNSET},
-	/* Rolled back by the server: safe to send again. */
+	/* Rolled back by the server: safe to send again. 25006: a standby, or a
+	 * server that was told to take no writes. */
 	{"08", ERR_UNAVAILABLE, RETRY_SAME_KEY},
+	{"25006", ERR_UNAVAILABLE, RETRY_SAME_KEY},
 	{"53", ERR_UNAVAILABLE, RETRY_SAME_KEY},
 	{"57P", ERR_UNAVAILABLE, RETRY_SAME_KEY},
+	{"58", ERR_UNAVAILABLE, RETRY_SAME_KEY},
 	{"", ERR_DATABASE, RETRY_UNSET},
 };
 
@@ -42,34 +45,57 @@ static void copy_detail(struct arena *a, const char *text, struct err *e)
 			    json_str_or(d, "cause.message", ""), "");
 }
 
-static bool fail_connection(struct arena *a, const PGconn *conn, struct err *e)
+void db_fail_unknown(struct err *e, const char *what)
 {
-	const char *message = conn ? PQerrorMessage(conn) : "out of memory";
-
-	err_set(e, ERR_UNAVAILABLE, "The connection to the database broke");
-	/* The statement may have been committed before the answer was lost. */
-	e->retry = RETRY_OBSERVE_FIRST;
-	return err_because(e, "postgresql", "", str_dup(a, str_trim(str_of(message))),
-			   "");
+	err_set(e, ERR_AMBIGUOUS, "%s: whether the request was recorded is not known",
+		what);
+	e->retry = RETRY_SAME_KEY;
+	err_fix(e, "Send the same request again, with the same idempotency key if it had "
+		   "one: what was recorded is found, and nothing is done twice.");
 }
 
-bool db_fail(struct arena *a, const PGconn *conn, const PGresult *res, struct err *e)
+/* The connection broke, or was given up, before anybody said how it ended. */
+static bool fail_connection(struct arena *a, const PGconn *conn, const struct db_reply *r,
+			    bool writes, struct err *e)
 {
-	const char *state = res ? PQresultErrorField(res, PG_DIAG_SQLSTATE) : NULL;
+	const char *message = r->error ? PQresultErrorMessage(r->error)
+			      : conn   ? PQerrorMessage(conn)
+				       : "out of memory";
+	const char *what = r->late ? "The database did not answer in time"
+				   : "The connection to the database broke";
+
+	if (writes) {
+		db_fail_unknown(e, what);
+	} else {
+		err_set(e, ERR_UNAVAILABLE, "%s", what);
+		e->retry = RETRY_SAME_KEY;
+	}
+	return err_because(e, "postgresql", r->late ? "deadline" : db_state(r),
+			   str_dup(a, str_trim(str_of(message))), "");
+}
+
+bool db_fail(struct arena *a, const PGconn *conn, const struct db_reply *r, bool writes,
+	     struct err *e)
+{
+	const char *state = db_state(r);
 	const char *message;
 	size_t i = 0;
 
-	if (!state)
-		return fail_connection(a, conn, e);
-	message = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
+	if (r->outcome == DB_UNKNOWN)
+		return fail_connection(a, conn, r, writes, e);
+	if (!*state)
+		return fail_connection(a, conn, r, false, e);
+	message = PQresultErrorField(r->error, PG_DIAG_MESSAGE_PRIMARY);
 	while (!str_starts(state, map[i].prefix))
 		i++;
 	if (str_starts(state, "IS")) {
 		err_set(e, map[i].code, "%s", message);
-		copy_detail(a, PQresultErrorField(res, PG_DIAG_MESSAGE_DETAIL), e);
+		copy_detail(a, PQresultErrorField(r->error, PG_DIAG_MESSAGE_DETAIL), e);
 		return false;
 	}
-	if (map[i].code == ERR_UNAVAILABLE)
+	if (streq(state, "25006"))
+		err_set(e, map[i].code, "The database takes no writes now");
+	else if (map[i].code == ERR_UNAVAILABLE)
 		err_set(e, map[i].code, "The database cannot serve now");
 	else
 		err_set(e, map[i].code, "The database refused a statement");

@@ -150,12 +150,16 @@ static void read_claim(const json_t *o, struct claim *ret)
 bool journal_claim(struct db *db, struct arena *a, const char *worker, int64_t lease_ms,
 		   struct claim *ret, bool *ret_any, struct err *e)
 {
+	char ask[sizeof("ask_") + ID_RANDOM];
 	struct db_rows rows;
 	const char *text;
 	json_t *o;
 
 	*ret_any = false;
-	if (!DB(db, a, &Q_op_claim, &rows, e, worker, number(a, lease_ms)))
+	id_make(rng_system(), 0, "ask_", ask, sizeof(ask));
+	/* A claim whose answer was lost would stand until its lease passes. */
+	if (!DB(db, a, &Q_op_claim, &rows, e, worker, number(a, lease_ms), ask) &&
+	    (e->code != ERR_AMBIGUOUS || !DB(db, a, &Q_op_claimed, &rows, e, ask)))
 		return false;
 	text = db_text(&rows, 0, "claim");
 	if (!text)
@@ -338,13 +342,16 @@ bool journal_settle(struct db *db, struct arena *a, const struct claim *c,
 static bool give_order(struct db *db, struct arena *a, const struct db_query *q,
 		       const struct order *w, struct str *ret_operation, struct err *e)
 {
+	char own_key[sizeof("order_") + ID_RANDOM];
 	json_t *o = json_new_object(a);
 	struct db_rows rows;
 
+	/* Sent again, since nobody had told how it ended, it must be known again. */
+	id_make(rng_system(), 0, "order_", own_key, sizeof(own_key));
 	json_put_str(o, "op", w->op_id);
 	json_put_str(o, "principal", w->principal);
 	json_put_str(o, "face", w->face);
-	json_put_str(o, "idem_key", w->idem_key);
+	json_put_str(o, "idem_key", w->idem_key ? w->idem_key : own_key);
 	json_put_str(o, "request_id", w->request_id);
 	json_put(o, "args", w->args ? json_deep_copy(w->args) : json_object());
 	if (!DB(db, a, q, &rows, e, json_text(a, o)))

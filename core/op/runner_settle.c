@@ -2,7 +2,7 @@
 #include "core/json/tree.h"
 #include "core/op/walk.h"
 
-enum { STEP_DEADLINE_S = 15 * 60, SETTLE_TRIES = 3 };
+enum { STEP_DEADLINE_S = 15 * 60 };
 
 static int64_t deadline_left_ms(const struct walk *w)
 {
@@ -125,6 +125,24 @@ static void close_open_effect(struct walk *w)
 	w->out.response = json_packf(w->a, "{s:b, s:b}", "ok", 1, "observed", 1);
 }
 
+/*
+ * The answer of the call is in our hands only: it is worth all the time that the
+ * claim has. One that was committed although nobody has told us is found settled.
+ */
+static bool store(struct walk *w, struct err *e)
+{
+	const int64_t end_ms = w->start_mono_ms + w->lease_ms;
+
+	for (;;) {
+		if (journal_settle(w->r->db, w->a, &w->claim, &w->out, e))
+			return true;
+		if (e->code != ERR_UNAVAILABLE && e->code != ERR_AMBIGUOUS)
+			return false;
+		if (!db_await(w->r->db, w->a, end_ms))
+			return false;
+	}
+}
+
 bool walk_settle(struct walk *w, struct err *e)
 {
 	struct verdict *v = &w->ctx.verdict;
@@ -146,15 +164,5 @@ bool walk_settle(struct walk *w, struct err *e)
 	w->out.kind = w->kind;
 	w->out.step = w->step;
 	w->out.ctx = &w->ctx;
-	/*
-	 * The answer of the call is in our hands only: it is worth some tries. One
-	 * that was committed although the connection broke is then refused as
-	 * fenced, since a settled claim has ended.
-	 */
-	for (int i = 1;; i++) {
-		if (journal_settle(w->r->db, w->a, &w->claim, &w->out, e))
-			return true;
-		if (i == SETTLE_TRIES || e->code != ERR_UNAVAILABLE)
-			return false;
-	}
+	return store(w, e);
 }

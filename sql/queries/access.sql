@@ -1,20 +1,20 @@
 -- Principals, tokens, sessions, login links, selections. Hashes are SHA-256 hex
 -- of the secret, made by the program.
 
--- name: principal_put
+-- name: principal_put again
 select principal_put($1, $2, $3)
 
 -- name: principal_count
 select count(*) as n from principal
 
 -- $1 id, $2 principal, $3 name, $4 hash, $5 role, $6 seconds it lives, $7 creator.
--- name: token_create
+-- name: token_create again
 select token_create($1, $2, $3, $4, $5, $6::bigint, $7)
 
--- name: token_check
+-- name: token_check again
 select principal, name, role, token_id from token_check($1)
 
--- name: token_revoke
+-- name: token_revoke again
 select token_revoke($1)
 
 -- name: token_get
@@ -41,29 +41,30 @@ select json_build_object(
 		where n = $2::int and exists (select 1 from numbered where n > $2::int)))::text as doc
 from numbered
 
--- name: session_create
+-- name: session_create again
 select session_create($1, $2, $3, $4::bigint)
 
--- name: session_check
+-- name: session_check again
 select principal, name, role from session_check($1)
 
--- name: session_end
+-- name: session_end again
 select session_end($1)
 
 -- $1 hash of the session, $2 hash of the token, $3 seconds it lives at most.
--- name: session_create_by_token
+-- name: session_create_by_token again
 select principal, name, role from session_create_by_token($1, $2, $3::bigint)
 
--- name: session_end_all
+-- name: session_end_all again
 select session_end_all($1) as n
 
--- name: login_link_create
+-- name: login_link_create again
 select login_link_create($1, $2, $3, $4::bigint)
 
--- name: login_link_use
-select principal, name, role from login_link_use($1)
+-- $1 hash of the link, $2 hash of the session that it opens, $3 seconds it lives.
+-- name: session_create_by_link again
+select principal, name, role from session_create_by_link($1, $2, $3::bigint)
 
--- name: selection_put
+-- name: selection_put again
 select selection_put($1, $2)
 
 -- name: selection_get
@@ -72,5 +73,5 @@ select cluster, json_build_object('cluster', cluster,
 from selection where principal = $1
 
 -- A principal that exists keeps its name and role.
--- name: principal_add
+-- name: principal_add again
 select principal_put($1, $2, $3) where not exists (select 1 from principal where id = $1)

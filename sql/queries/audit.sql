@@ -1,9 +1,9 @@
 -- The audit trail.
 
--- name: audit_add
+-- name: audit_add once
 select audit_add($1, $2, $3, $4, $5, $6, $7, $8, $9::jsonb, $10)
 
--- name: audit_chain
+-- name: audit_chain again
 select audit_chain($1::int) as chained
 
 -- name: audit_verify

@@ -1,6 +1,6 @@
 -- Clusters, catalog rows, resources, cached reads.
 
--- name: cluster_forget
+-- name: cluster_forget again
 select cluster_forget($1)::text as left_behind
 
 -- $1 kind, $2 cluster, $3 name.
@@ -24,11 +24,11 @@ select value::text as value, j_ms(j_now()) - j_ms(fetched_at) as age_ms,
 	j_ms(fetched_at) as fetched_ms
 from read_cache where key = $1
 
--- name: cache_put
+-- name: cache_put again
 select cache_put($1, $2::jsonb)
 
 -- name: installation_get
 select account, region, partition, caller_arn from installation
 
--- name: installation_put
+-- name: installation_put again
 select installation_put($1, $2, $3, $4)

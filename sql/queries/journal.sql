@@ -1,24 +1,28 @@
 -- Calls of the journal's transitions (core/op/journal.c) and its reads.
 
--- name: op_submit
+-- name: op_submit again
 select outcome, id, doc from op_submit($1::jsonb)
 
--- name: op_claim
-select op_claim($1, $2::bigint)::text as claim
+-- $3: unique to this asking, so that op_claimed finds what it was given.
+-- name: op_claim once
+select op_claim($1, $2::bigint, $3)::text as claim
 
--- name: op_intent
+-- name: op_claimed
+select op_claimed($1)::text as claim
+
+-- name: op_intent again
 select * from op_intent($1, $2::bigint, $3, $4, $5, $6, $7, $8::jsonb)
 
--- name: op_settle
+-- name: op_settle again
 select op_settle($1::jsonb) as state
 
--- name: op_cancel
+-- name: op_cancel again
 select op_cancel($1::jsonb) as doc
 
--- name: op_retry
+-- name: op_retry again
 select op_retry($1::jsonb) as doc
 
--- name: op_answer
+-- name: op_answer again
 select op_answer($1::jsonb) as doc
 
 -- The hot read: one row by its key, JSON text ready to send.
@@ -58,7 +62,7 @@ select json_build_object(
 		where n = $3::int and exists (select 1 from numbered where n > $3::int)))::text as doc
 from numbered
 
--- name: journal_sweep
+-- name: journal_sweep again
 select journal_sweep()
 
 -- The session's clock, for tests: a timestamp or milliseconds; '' is the real one.

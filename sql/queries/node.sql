@@ -2,7 +2,7 @@
 
 -- A page. $1 cluster, $2 group and $3 name of the last one seen or null, $4 limit;
 -- filters or null: $5 group, $6 status, $7 health, $8 zone.
--- name: node_page
+-- name: node_page again
 with page as (
 	select c.name, c.observed->>'group' as grp, node_json(c, r) as doc
 	from catalog c left join refresh r on r.cluster = c.cluster
@@ -25,14 +25,14 @@ select json_build_object(
 	'refresh', case when refresh_look($1) then refresh_json($1) end)::text as doc
 from numbered
 
--- name: refresh_want
+-- name: refresh_want again
 select refresh_want($1)
 
 -- $1 lease, $2 interval while somebody looks, $3 gap between calls; all ms.
--- name: refresh_claim
+-- name: refresh_claim once
 select refresh_claim($1, $2, $3)::text as claim
 
--- name: refresh_settle
+-- name: refresh_settle again
 select refresh_settle($1::jsonb)
 
 -- What we did to a node and what we saw change. $1 cluster, $2 name of its row or

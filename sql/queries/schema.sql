@@ -17,6 +17,7 @@ declare
 	v_role text;
 	v_may boolean := (select rolsuper or rolcreaterole from pg_roles where rolname = current_user);
 begin
+	perform pg_advisory_xact_lock(hashtext('instantstart.roles'));
 	foreach v_role in array array['instantstart_owner', 'instantstart_faces',
 		'instantstart_poller'] loop
 		continue when exists (select 1 from pg_roles where rolname = v_role);
@@ -68,5 +69,5 @@ select version, name, sha256 from schema_migration order by version
 -- name: migration_table
 select to_regclass('instantstart.schema_migration')::text as relation
 
--- name: migration_add
+-- name: migration_add once
 insert into schema_migration (version, name, sha256) values ($1::int, $2, $3)

@@ -64,8 +64,9 @@ static const struct db_query *query_of(struct harness *h, const char *text, int 
 		exit(2);
 	}
 	if (i == h->n_queries)
-		h->query[h->n_queries++] = (struct db_query){
-			arena_printf(&h->arena, "faults_%d", i), text, n_params};
+		h->query[h->n_queries++] =
+			(struct db_query){arena_printf(&h->arena, "faults_%d", i), text,
+					  n_params, DB_READS};
 	return &h->query[i];
 }
 

@@ -100,7 +100,8 @@ Test(sql_refresh, a_page_belongs_to_who_claimed_it_and_a_crash_costs_one_page)
 	want(turn(), "eks 1");
 	want(turn(), ""); /* it is at work */
 	want(page(1, "'groups'", "[]"), "");
-	want(page(1, "'groups'", "[]"), "!IS001");
+	/* Asked again, since nobody had told how it ended: the same. */
+	want(page(1, "'groups'", "[]"), "");
 	want(turn(), "wait"); /* five calls a second and no more */
 	at(200);
 	want(turn(), "groups 2");

@@ -65,18 +65,19 @@ bool access_login(struct db *db, struct arena *a, struct rng *r, const char *cod
 		  struct principal *ret, const char **ret_session, struct err *e)
 {
 	const char *life = arena_printf(a, "%d", ACCESS_SESSION_S);
-	struct db_rows used, made;
+	const char *session = access_secret(r, ACCESS_SESSION, a);
+	struct db_rows made;
 
 	if (!str_starts(code, prefixes[ACCESS_LOGIN]))
 		return is_unknown(e);
-	if (!DB(db, a, &Q_login_link_use, &used, e, access_hash(code, a)))
+	if (!DB(db, a, &Q_session_create_by_link, &made, e, access_hash(code, a),
+		access_hash(session, a), life))
 		return false;
-	if (used.n == 0)
+	if (made.n == 0)
 		return is_unknown(e);
-	*ret = principal_of(&used);
-	*ret_session = access_secret(r, ACCESS_SESSION, a);
-	return DB(db, a, &Q_session_create, &made, e, access_hash(*ret_session, a),
-		  ret->id, role_name(ret->role), life);
+	*ret = principal_of(&made);
+	*ret_session = session;
+	return true;
 }
 
 bool access_login_by_token(struct db *db, struct arena *a, struct rng *r,
