@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/json/tree.h"
+#include "core/kube/webhook.h"
 
 enum { TEXT_KEPT = 2048 };
 
@@ -28,6 +29,7 @@ static const struct reason_row reasons[] = {
 	/* An eviction that a disruption budget forbids for now. */
 	{429, NULL, NULL, "DisruptionBudget", ERR_CLOUD_CONFLICT},
 	{429, NULL, NULL, NULL, ERR_CLOUD_THROTTLED},
+	{500, NULL, KUBE_WEBHOOK_FAILED, NULL, ERR_WEBHOOK_UNSERVED},
 	/* Server-side apply answers a member it does not know so, with 500. */
 	{500, NULL, "field not declared in schema", NULL, ERR_CLOUD_REFUSED},
 	{500, NULL, "failed to create typed patch object", NULL, ERR_CLOUD_REFUSED},
@@ -103,7 +105,7 @@ static void parse_failure(const struct kube_request *r, const struct http_answer
 								       : TEXT_KEPT);
 	ret->retry_after_s = retry_after(ans, status);
 	ret->errc = errc_of(ans->status, status, ret->code, ret->message);
-	if (kube_verb_mutates(r->verb) &&
+	if (kube_verb_mutates(r->verb) && ret->errc != ERR_WEBHOOK_UNSERVED &&
 	    tells_nothing(ans->status, status, ret->code, ret->message)) {
 		ret->ambiguous = true;
 		ret->errc = ERR_AMBIGUOUS;

@@ -7,6 +7,7 @@
 #include "core/json/tree.h"
 #include "core/kube/child.h"
 #include "core/kube/helm_folder.h"
+#include "core/kube/webhook.h"
 
 enum { ARGS_MAX = 24, ENV_MAX = 16, HISTORY_KEPT = 5, KILL_MARGIN_S = 10 };
 
@@ -43,6 +44,11 @@ static bool check(const struct helm_request *r, struct err *e)
 	return true;
 }
 
+/*
+ * Objects are merged by Helm, not applied on the server's side, which is Helm 4's
+ * default: a controller that writes into an object of the chart (the rules of an
+ * aggregated ClusterRole) would conflict with every upgrade and rollback for ever.
+ */
 static void arguments(const struct helm *h, const struct helm_request *r,
 		      const struct helm_folder *f, struct arena *a, struct words *w)
 {
@@ -54,16 +60,20 @@ static void arguments(const struct helm *h, const struct helm_request *r,
 		add(w, "--install");
 		add(w, "--create-namespace");
 		add_two(w, "--history-max", arena_printf(a, "%d", HISTORY_KEPT));
+		add_two(w, "--server-side", "false");
 		if (f->values)
 			add_two(w, "--values", f->values);
 		if (r->labels)
 			add_two(w, "--labels", r->labels);
+		if (f->renderer)
+			add_two(w, "--post-renderer", f->renderer);
 	} else if (r->verb == HELM_UNINSTALL) {
 		add(w, "uninstall");
 		add(w, "--ignore-not-found");
 	} else {
 		add(w, "rollback");
 		add_two(w, "--history-max", arena_printf(a, "%d", HISTORY_KEPT));
+		add_two(w, "--server-side", "false");
 	}
 	add_two(w, "--namespace", r->ns);
 	/* Helm gives up on a hook before we kill it, and records the failure. */
@@ -89,6 +99,8 @@ static void environment(const struct helm_folder *f, struct arena *a, struct wor
 
 	add(w, "PATH=/usr/bin:/bin");
 	add(w, arena_printf(a, "KUBECONFIG=%s", f->kubeconfig));
+	if (f->plugins)
+		add(w, arena_printf(a, "HELM_PLUGINS=%s", f->plugins));
 	for (size_t i = 0; i < sizeof(homes) / sizeof(homes[0]); i++)
 		add(w, arena_printf(a, "%s=%s", homes[i], f->path));
 	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
@@ -104,6 +116,8 @@ static const struct {
 	enum errc errc;
 	bool ambiguous;
 } failures[] = {
+	/* Before all others: why nobody answers is said behind it. */
+	{KUBE_WEBHOOK_FAILED, ERR_WEBHOOK_UNSERVED, false},
 	{"another operation (install/upgrade/rollback) is in progress",
 	 ERR_CLOUD_CONFLICT, false},
 	{"Unauthorized", ERR_CREDENTIALS, false},
@@ -120,7 +134,6 @@ static const struct {
 	/* Not its look before it begins: it stopped midway. */
 	{"no such host", ERR_AMBIGUOUS, true},
 	{"connection refused", ERR_AMBIGUOUS, true},
-	{"failed calling webhook", ERR_CLOUD_UNAVAILABLE, false},
 	{"conflict with", ERR_FOREIGN_OBJECT, false},
 	{"conflicts with", ERR_FOREIGN_OBJECT, false}, /* of more than one field */
 	{"exists and cannot be imported", ERR_FOREIGN_OBJECT, false},
@@ -171,8 +184,7 @@ static void run(struct helm *h, const struct kube_target *t, const char *token,
 	struct err e;
 
 	arena_init(&unit, 0);
-	if (!check(r, &e) ||
-	    !helm_folder_make(&unit, h->tmp_dir, t, token, r, &folder, &e)) {
+	if (!check(r, &e) || !helm_folder_make(&unit, h, t, token, r, &folder, &e)) {
 		fail(&e, a, ret);
 		arena_free(&unit);
 		return;

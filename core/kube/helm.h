@@ -45,11 +45,18 @@ struct helm {
 	const char *binary;
 	const char *tmp_dir; /* parent of the private folders */
 	int64_t timeout_ms;
+	/* What stands for every registry of a chart's images, those that a template
+	 * spells out as well; NULL: they stay. See helm_mirror_check(). */
+	const char *image_mirror;
 	/* NULL in the programs; a test's stand-in otherwise. */
 	void (*run)(struct helm *h, const struct kube_target *t, const char *token,
 		    const struct helm_request *r, struct arena *a,
 		    struct helm_result *ret);
 };
+
+/* "host[:port][/path]", what helm.image_mirror may be. CONFIG. */
+bool helm_mirror_check(const char *mirror, struct err *e)
+	__attribute__((warn_unused_result));
 
 void helm_call(struct helm *h, struct kube *k, const struct kube_target *t,
 	       const struct helm_request *r, struct arena *a, struct helm_result *ret);
@@ -59,6 +66,8 @@ void helm_call(struct helm *h, struct kube *k, const struct kube_target *t,
  * empty. Fills revision and the update time (label modifiedAt, epoch s). */
 const char *helm_release_status(const json_t *secret_list, int64_t *ret_revision,
 				int64_t *ret_modified_s);
+/* The name of the newest Secret; NULL: there is none. */
+const char *helm_release_record(const json_t *secret_list);
 /* The newest revision that is deployed; 0: none is. */
 int64_t helm_release_deployed(const json_t *secret_list);
 /* A label of the newest record; NULL when it has none. */

@@ -6,6 +6,7 @@
 #include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/json/tree.h"
@@ -70,10 +71,67 @@ static json_t *kubeconfig(struct arena *a, const struct kube_target *t, const ch
 		"cluster", "target", "user", "target");
 }
 
-bool helm_folder_make(struct arena *a, const char *parent, const struct kube_target *t,
+/* --- the mirror of images ------------------------------------------------------ */
+
+static const char RENDERER[] = "mirror";
+
+bool helm_mirror_check(const char *mirror, struct err *e)
+{
+	static const char legal[] = "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:/";
+	const size_t n = strlen(mirror);
+
+	if (n > 0 && n <= 255 && strspn(mirror, legal) == n && mirror[0] != '/' &&
+	    mirror[n - 1] != '/' && !strstr(mirror, "//"))
+		return true;
+	err_set(e, ERR_CONFIG, "INSTANTSTART_IMAGE_MIRROR: \"%.64s\" is no registry",
+		mirror);
+	return err_fix(e, "Give host[:port][/path], as in registry.example.com/mirror: "
+			  "no scheme, no slash at the end.");
+}
+
+/*
+ * A plugin of Helm's kind "postrenderer": sed over what the chart renders. The
+ * registry of an image is its first part when that has a dot or a port; an image
+ * without one is Docker Hub's.
+ */
+static bool write_renderer(struct arena *a, const char *mirror, struct helm_folder *ret,
+			   struct err *e)
+{
+	static const char image[] = "([[:space:]]*(- +)?|[^#]*[{,] *)image: +[\"']?";
+	const char *folder = arena_printf(a, "%s/plugins/%s", ret->path, RENDERER);
+	const char *script = arena_printf(a, "%s/images.sed", folder);
+
+	ret->plugins = arena_printf(a, "%s/plugins", ret->path);
+	ret->renderer = RENDERER;
+	if (mkdir(ret->plugins, 0700) != 0 || mkdir(folder, 0700) != 0)
+		return err_set(e, ERR_INTERNAL, "helm: cannot make %s: %s", folder,
+			       strerror(errno));
+	return write_file(
+		       script,
+		       arena_printf(a,
+				    "s#^(%s)([A-Za-z0-9-]+(\\.[A-Za-z0-9-]+)+(:[0-9]+)?|"
+				    "[A-Za-z0-9-]+:[0-9]+|localhost)/#\\1%s/#\nt\n"
+				    "s#^(%s)([A-Za-z0-9._-]+/)#\\1%s/\\4#\nt\n"
+				    "s#^(%s)([A-Za-z0-9])#\\1%s/library/\\4#\n",
+				    image, mirror, image, mirror, image, mirror),
+		       e) &&
+	       write_file(arena_printf(a, "%s/plugin.yaml", folder),
+			  arena_printf(a,
+				       "apiVersion: v1\ntype: postrenderer/v1\n"
+				       "name: %s\nversion: 1.0.0\nruntime: subprocess\n"
+				       "runtimeConfig:\n  platformCommand:\n"
+				       "  - command: /bin/sed\n"
+				       "    args: [\"-E\", \"-f\", \"%s\"]\n",
+				       RENDERER, script),
+			  e);
+}
+
+bool helm_folder_make(struct arena *a, const struct helm *h, const struct kube_target *t,
 		      const char *token, const struct helm_request *r,
 		      struct helm_folder *ret, struct err *e)
 {
+	const char *parent = h->tmp_dir;
 	char *path = arena_printf(a, "%s/helm-XXXXXX", parent ? parent : "/tmp");
 
 	*ret = (struct helm_folder){0};
@@ -83,7 +141,8 @@ bool helm_folder_make(struct arena *a, const char *parent, const struct kube_tar
 	arena_defer(a, remove_folder, path);
 	ret->path = path;
 	ret->kubeconfig = arena_printf(a, "%s/kubeconfig", path);
-	if (!write_file(ret->kubeconfig, json_text(a, kubeconfig(a, t, token)), e))
+	if (!write_file(ret->kubeconfig, json_text(a, kubeconfig(a, t, token)), e) ||
+	    (h->image_mirror && !write_renderer(a, h->image_mirror, ret, e)))
 		return false;
 	if (!r->values)
 		return true;

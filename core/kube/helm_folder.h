@@ -18,9 +18,12 @@ struct helm_folder {
 	const char *path;
 	const char *kubeconfig;
 	const char *values; /* NULL: none given */
+	/* Folder and name of the plugin that puts the mirror into what a chart
+	 * renders; NULL: there is no mirror. */
+	const char *plugins, *renderer;
 };
 
-bool helm_folder_make(struct arena *a, const char *parent, const struct kube_target *t,
+bool helm_folder_make(struct arena *a, const struct helm *h, const struct kube_target *t,
 		      const char *token, const struct helm_request *r,
 		      struct helm_folder *ret, struct err *e)
 	__attribute__((warn_unused_result));

@@ -46,6 +46,11 @@ const char *helm_release_status(const json_t *secret_list, int64_t *ret_revision
 	return json_str_at(secret, "metadata.labels.status");
 }
 
+const char *helm_release_record(const json_t *secret_list)
+{
+	return json_str_at(newest(secret_list), "metadata.name");
+}
+
 int64_t helm_release_deployed(const json_t *secret_list)
 {
 	const json_t *secret = NULL;

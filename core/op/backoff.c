@@ -20,7 +20,7 @@ bool backoff_is_transient(enum errc why)
 	static const enum errc transient[] = {
 		ERR_CLOUD_THROTTLED, ERR_CLOUD_UNREACHABLE, ERR_CLOUD_UNAVAILABLE,
 		ERR_CLOUD_GARBAGE,   ERR_CREDENTIALS,       ERR_DEADLINE,
-		ERR_AMBIGUOUS,
+		ERR_AMBIGUOUS,       ERR_WEBHOOK_UNSERVED,
 	};
 
 	for (size_t i = 0; i < sizeof(transient) / sizeof(*transient); i++)

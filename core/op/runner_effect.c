@@ -225,6 +225,8 @@ static void send(struct walk *w, struct effect *f)
 			   f->name);
 		err_because(&w->ctx.verdict.error, f->name, ans.code, ans.message,
 			    ans.request_id);
+	} else if (!ans.ok && ans.errc == ERR_WEBHOOK_UNSERVED) {
+		walk_webhook(w, f->x, &ans);
 	} else if (!ans.ok && backoff_is_transient(ans.errc)) {
 		walk_answer_failed(&w->ctx, &ans);
 	} else {

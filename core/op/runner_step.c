@@ -162,7 +162,11 @@ static void observe(struct walk *w)
 			return;
 		}
 		runner_call(w->r, &x, NULL, w->a, &ans);
-		if (!take_read(w, &ans))
+		if (!ans.ok && ans.errc == ERR_WEBHOOK_UNSERVED)
+			walk_webhook(w, &x, &ans);
+		else
+			(void)take_read(w, &ans);
+		if (c->verdict.kind != VERDICT_NONE)
 			return;
 	}
 }

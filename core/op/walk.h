@@ -56,6 +56,8 @@ void walk_word_forget(struct walk *w);
 void walk_too_much(struct step_ctx *c);
 /* Asks what became of an effect that must not be repeated. */
 void walk_hold_unknown(struct walk *w, const char *name, const json_t *request);
+/* runner_webhook.c: waits for the webhook that has refused the exchange. */
+void walk_webhook(struct walk *w, const struct exchange *x, const struct answer *ans);
 /* runner_settle.c: verdict to settlement, growth of waits, step deadline. */
 bool walk_settle(struct walk *w, struct err *e) __attribute__((warn_unused_result));
 

@@ -52,6 +52,8 @@ bool world_init(struct world *w, struct arena *a, const struct config *cfg, stru
 {
 	const char *ca = NULL, *region = region_of(cfg);
 	const char *tmp = config_from_env(NULL, "TMPDIR");
+	const char *mirror =
+		cfg->image_mirror && *cfg->image_mirror ? cfg->image_mirror : NULL;
 	struct transport *net;
 
 	if (!region) {
@@ -61,7 +63,8 @@ bool world_init(struct world *w, struct arena *a, const struct config *cfg, stru
 	if (cfg->ca_file && *cfg->ca_file && !read_file(cfg->ca_file, a, &ca, e))
 		return false;
 	*w = (struct world){.where.region = region};
-	if (!charts_load(cfg->charts, a, &w->where.charts, e))
+	if (!charts_load(cfg->charts, a, &w->where.charts, e) ||
+	    (mirror && !helm_mirror_check(mirror, e)))
 		return false;
 	net = net_curl_new(a, ca, e);
 	if (!net)
@@ -79,6 +82,7 @@ bool world_init(struct world *w, struct arena *a, const struct config *cfg, stru
 	kube_init(&w->kube, a, net, &w->aws, cfg->call_timeout_ms);
 	w->helm = (struct helm){.binary = cfg->helm,
 				.tmp_dir = tmp && *tmp ? tmp : "/tmp",
+				.image_mirror = mirror,
 				/* Its lease must outlive it. */
 				.timeout_ms = cfg->lease_ms * 3 / 4};
 	w->runner = (struct runner){.db = db,

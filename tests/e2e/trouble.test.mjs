@@ -137,7 +137,7 @@ test('kill -9 of pollers in the middle of their steps, while clusters are made',
 
 test('a helm killed in the middle leaves its release pending: it is recovered by name', async () => {
 	/* Its release is stored as pending when the first deployment is sent, and stays so. */
-	await s.cloud.addFaults({kube: 'apply deployments', fault: 'hang', times: 1});
+	await s.cloud.addFaults({kube: 'create deployments', fault: 'hang', times: 1});
 	const op = await create(s, 'helmless');
 	const child = await stage(s, op.id, 'reconcile_dependencies');
 

@@ -169,6 +169,19 @@ static bool read_release(struct run *u)
 	return true;
 }
 
+/* What Helm does not write itself stays on every later record of the release. */
+static void keep_labels(const struct run *u, json_t *labels)
+{
+	size_t i;
+	json_t *secret, *value;
+	const char *key;
+
+	json_array_foreach(json_at(u->secrets, "items"), i, secret)
+		json_object_foreach(json_at(secret, "metadata.labels"), key, value)
+			if (strchr(key, '/'))
+				json_object_set(labels, key, value);
+}
+
 /* --labels a=b,c=d: on the record from its beginning. */
 static void add_labels(const struct run *u, json_t *labels)
 {
@@ -197,6 +210,7 @@ static bool record(struct run *u, const struct chart *c, int64_t revision,
 		"version", arena_printf(u->a, "%lld", (long long)revision), "createdAt",
 		arena_printf(u->a, "%lld", (long long)now_s(u)), "data", "release",
 		payload(u, c));
+	keep_labels(u, json_at(q.body, "metadata.labels"));
 	add_labels(u, json_at(q.body, "metadata.labels"));
 	u->begun = true;
 	return ask(u, &q, NULL, &res);

@@ -181,9 +181,26 @@ void cloud_describe(struct harness *h, struct buf *out)
 
 /* --- invariants -------------------------------------------------------- */
 
+static const char *effect_key(struct harness *h, const json_t *e)
+{
+	return arena_printf(&h->run, "%s %s", json_str_or(e, "type", ""),
+			    json_str_or(e, "id", ""));
+}
+
+/* What somebody has deleted since, as a recovery does with the record of a release,
+ * may be made again. */
+static void forget_deleted(struct harness *h, json_t *seen, const json_t *row)
+{
+	size_t i;
+	const json_t *e;
+
+	json_array_foreach(json_at(row, "effects"), i, e)
+		if (streq(json_str_at(e, "change"), "delete"))
+			json_object_del(seen, effect_key(h, e));
+}
+
 /*
- * Helm makes many objects by one intent, and makes them again after a recovery
- * has removed them: what must not be is one that is made twice.
+ * Helm makes many objects by one intent: what must not be is one that is made twice.
  */
 static void check_helm(struct harness *h, json_t *seen, const json_t *row)
 {
@@ -191,17 +208,13 @@ static void check_helm(struct harness *h, json_t *seen, const json_t *row)
 	const json_t *e;
 
 	json_array_foreach(json_at(row, "effects"), i, e) {
-		const char *key =
-			arena_printf(&h->run, "%s %s", json_str_or(e, "type", ""),
-				     json_str_or(e, "id", ""));
+		const char *key = effect_key(h, e);
 
-		if (streq(json_str_at(e, "change"), "delete"))
-			json_object_del(seen, key);
-		else if (streq(json_str_at(e, "change"), "create") &&
-			 json_object_get(seen, key))
+		if (!streq(json_str_at(e, "change"), "create"))
+			continue;
+		if (json_object_get(seen, key))
 			harness_blame(h, "I2: Helm has made %s twice", key);
-		else if (streq(json_str_at(e, "change"), "create"))
-			json_object_set_new(seen, key, json_true());
+		json_object_set_new(seen, key, json_true());
 	}
 }
 
@@ -228,6 +241,7 @@ static void check_effects(struct harness *h)
 			intended = streq(db_text(&rows, n, "key"), at);
 		if (!intended)
 			harness_blame(h, "I1: %s arrived without an intent", key);
+		forget_deleted(h, seen, row);
 		if (json_bool_or(row, "helm", false)) {
 			check_helm(h, seen, row);
 			continue;

@@ -406,7 +406,7 @@ Test(cloud_kube_world, a_webhook_must_answer_before_writes_pass)
 	      "'namespace':'default','path':'/v'}}}]}");
 	cr_assert(k.res.ok, "%s", k.res.message);
 	apply(&k, "v1", "configmaps", "default", "c", CM("{}"));
-	cr_expect_eq(k.res.errc, ERR_CLOUD_UNAVAILABLE);
+	cr_expect_eq(k.res.errc, ERR_WEBHOOK_UNSERVED);
 	cr_expect(strstr(k.res.message, "failed calling webhook \"w.x.io\""), "%s",
 		  k.res.message);
 	cr_expect(strstr(k.res.message, "service \"hook\" not found"), "%s",
@@ -426,4 +426,69 @@ Test(cloud_kube_world, a_webhook_must_answer_before_writes_pass)
 	cr_expect(apply(&k, "v1", "configmaps", "default", "c", CM("{}"))->ok, "%s",
 		  k.res.message);
 	tear_down(&k);
+}
+
+/* Which writes a webhook that nobody serves holds up. */
+Test(cloud_kube_world, a_webhook_guards_what_its_rules_and_selectors_say)
+{
+#define RULE(more)                                                                       \
+	"'rules':[{'apiGroups':[''],'apiVersions':['v1'],'operations':['CREATE']," more  \
+	"}]"
+#define MAPS RULE("'resources':['configmaps']")
+	static const struct {
+		const char *webhook;
+		bool refused;
+	} rows[] = {
+		{MAPS, true},
+		{MAPS ",'failurePolicy':'Fail'", true},
+		{MAPS ",'failurePolicy':'Ignore'", false},
+		{RULE("'resources':['services']"), false},
+		{RULE("'resources':['*']"), true},
+		{RULE("'resources':['*/*']"), true},
+		{RULE("'resources':['configmaps'],'scope':'Namespaced'"), true},
+		{RULE("'resources':['configmaps'],'scope':'Cluster'"), false},
+		{"'rules':[{'apiGroups':['apps'],'apiVersions':['*'],'operations':['*'],"
+		 "'resources':['*']}]",
+		 false},
+		{"'rules':[{'apiGroups':['*'],'apiVersions':['*'],'operations':['UPDATE'],"
+		 "'resources':['*']}]",
+		 false},
+		{MAPS
+		 ",'objectSelector':{'matchExpressions':[{'key':'team','operator':'NotIn',"
+		 "'values':['a']}]}",
+		 false},
+		{MAPS ",'objectSelector':{'matchLabels':{'team':'a'}}", true},
+		{MAPS
+		 ",'namespaceSelector':{'matchExpressions':[{'key':'inject','operator':"
+		 "'In','values':['enabled']}]}",
+		 false},
+		{MAPS
+		 ",'namespaceSelector':{'matchLabels':{'kubernetes.io/metadata.name':"
+		 "'default'}}",
+		 true},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct klab k;
+
+		set_up(&k);
+		apply(&k, "admissionregistration.k8s.io/v1",
+		      "mutatingwebhookconfigurations", NULL, "w",
+		      arena_printf(
+			      &k.lab.arena,
+			      "{'apiVersion':'admissionregistration.k8s.io/v1','kind':"
+			      "'MutatingWebhookConfiguration','metadata':{'name':'w'},"
+			      "'webhooks':[{'name':'w.x.io','sideEffects':'None',"
+			      "'admissionReviewVersions':['v1'],'clientConfig':{'service':{"
+			      "'name':'hook','namespace':'default'}},%s}]}",
+			      rows[i].webhook));
+		cr_assert(k.res.ok, "row %zu: %s", i, k.res.message);
+		apply(&k, "v1", "configmaps", "default", "c",
+		      "{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'c','labels':"
+		      "{'team':'a'}}}");
+		cr_expect_eq(k.res.errc == ERR_WEBHOOK_UNSERVED, rows[i].refused,
+			     "row %zu: %s", i, k.res.ok ? "passed" : k.res.message);
+		cr_expect_eq(k.res.ok, !rows[i].refused, "row %zu", i);
+		tear_down(&k);
+	}
 }

@@ -236,7 +236,7 @@ Test(domain_cases, an_instance_type_is_asked_what_it_can_do)
 		 .step = "check_type",
 		 .answers = TYPE("15", "0"),
 		 .says = {"advance", "warning: 1 × ml.g5.xlarge has 6 pod slots left",
-			  "need about 14", "14 slots a node"}},
+			  "need about 12", "14 slots a node"}},
 		{.id = "CC-09 large enough",
 		 CREATE = "{'instance_type':'ml.p5.48xlarge','count':1}",
 		 .step = "check_type",

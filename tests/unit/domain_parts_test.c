@@ -144,10 +144,46 @@ Test(domain_parts, an_addon_without_nodes_waits_for_them_and_with_nodes_not_for_
 Test(domain_parts, a_release_that_lost_its_helm_is_recovered_if_it_is_ours)
 {
 	static const struct scene rows[] = {
+		/* Never uninstalled: that would take the chart's namespaces. */
 		{.id = "DP-02 first install",
 		 RECONCILE = "hyperpod_install",
 		 .answers = RECORDS(RECORD("1", "pending-install", OLD, OURS)),
-		 .says = {"call helm:uninstall", "recovery:"}},
+		 .says = {"call kubernetes:delete secrets",
+			  "recovery:", "!helm:uninstall"}},
+		{.id = "DP-02 an uninstall that stopped midway",
+		 RECONCILE = "hyperpod_install",
+		 .answers = RECORDS(RECORD("2", "uninstalling", OLD, OURS)),
+		 .says = {"call kubernetes:delete secrets",
+			  "recovery:", "!helm:uninstall"}},
+		{.id = "DP-02 a person uninstalls it right now",
+		 RECONCILE = "hyperpod_install",
+		 .answers = RECORDS(RECORD("2", "uninstalling", YOUNG, OURS)),
+		 .says = {"wait: the release hyperpod-dependencies", "!call"}},
+		{.id = "the record is forgotten: installed anew",
+		 RECONCILE = "hyperpod_install",
+		 .answers = RECORDS(RECORD("1", "pending-install", OLD, OURS)),
+		 .answered = "{'kind':'Status'}",
+		 .says = {"goto hyperpod_install"}},
+		{.id = "another's that works is used as it is",
+		 RECONCILE = "hyperpod_install",
+		 .answers = RECORDS(RECORD("2", "deployed", OLD, "")),
+		 .says = {"warning: The release kube-system/hyperpod-dependencies",
+			  "not made by us", "!call"}},
+		{.id = "another's that failed is for a person to judge",
+		 RECONCILE = "hyperpod_install",
+		 .answers = RECORDS(RECORD("2", "failed", OLD, "")),
+		 .says = {"foreign-object", "is failed", "!call"}},
+		{.id = "another's with adopt",
+		 RECONCILE = "hyperpod_install",
+		 .input = "{'adopt':true}",
+		 .answers = RECORDS(RECORD("2", "failed", OLD, "")),
+		 .says = {"call helm:upgrade"}},
+		{.id = "ours under the same version, with other content or values",
+		 RECONCILE = "hyperpod_install",
+		 .answers =
+			 RECORDS(RECORD("2", "deployed", OLD,
+					OURS ",'instantstart/pin':'0123456789abcdef'")),
+		 .says = {"call helm:upgrade"}},
 		{.id = "DP-02 upgrade goes back to what was deployed, not to what failed",
 		 RECONCILE = "hyperpod_install",
 		 .answers = RECORDS(RECORD("4", "pending-upgrade", OLD, OURS) "," RECORD(
@@ -177,6 +213,9 @@ Test(domain_parts, a_release_that_lost_its_helm_is_recovered_if_it_is_ours)
 
 	SCENES_HOLD(rows);
 }
+
+#define HELD(release)                                                                    \
+	"{'metadata':{'annotations':{'meta.helm.sh/release-name':'" release "'}}}"
 
 #define SA "'spec':{'serviceAccountName':'s3-csi-driver-sa','containers':[{'name':'c'}]}"
 #define POD(name, at)                                                                    \
@@ -233,6 +272,199 @@ Test(domain_parts, the_load_balancer_controller_is_told_where_it_is)
 		cr_assert_neq(json_str_or(values, keys[i], "")[0], '\0', "%s", keys[i]);
 	cr_assert_str_eq(json_str_at(values, "clusterName"), "theirs");
 	arena_free(&a);
+}
+
+/* --- what the HyperPod chart is told ------------------------------------------- */
+
+static const struct {
+	const char *partition, *suffix, *regions;
+} partitions[] = {
+	{"aws", "amazonaws.com",
+	 "af-south-1 ap-east-1 ap-east-2 ap-northeast-1 ap-northeast-2 ap-northeast-3 "
+	 "ap-south-1 ap-south-2 ap-southeast-1 ap-southeast-2 ap-southeast-3 ap-southeast-4 "
+	 "ap-southeast-5 ap-southeast-6 ap-southeast-7 ca-central-1 ca-west-1 eu-central-1 "
+	 "eu-central-2 eu-north-1 eu-south-1 eu-south-2 eu-west-1 eu-west-2 eu-west-3 "
+	 "il-central-1 me-central-1 me-south-1 mx-central-1 sa-east-1 us-east-1 us-east-2 "
+	 "us-west-1 us-west-2 xx-new-1"},
+	{"aws-cn", "amazonaws.com.cn", "cn-north-1 cn-northwest-1"},
+	{"aws-us-gov", "amazonaws.com", "us-gov-east-1 us-gov-west-1"},
+	{"aws-iso", "c2s.ic.gov", "us-iso-east-1 us-iso-west-1"},
+	{"aws-iso-b", "sc2s.sgov.gov", "us-isob-east-1"},
+	{"aws-iso-e", "cloud.adc-e.uk", "eu-isoe-west-1"},
+	{"aws-iso-f", "csp.hci.ic.gov", "us-isof-south-1"},
+	{"aws-eusc", "amazonaws.eu", "eusc-de-east-1"},
+};
+
+static bool told(const json_t *values, const char *name, const char *path)
+{
+	return json_bool_or(json_object_get(values, name), path, true);
+}
+
+static void one_region(const char *partition, const char *suffix, const char *region,
+		       bool mirror)
+{
+	static const char *const off[] = {
+		"trainingOperators",  "mpi-operator", "cert-manager", "mlflow",
+		"inferenceOperators", "storage",      "gpu-operator"};
+	const struct where where = {.region = region, .partition = partition};
+	const struct config cfg = {.image_mirror = mirror ? "m.example/a" : NULL};
+	struct arena a;
+	struct step_ctx c = {.arena = &a, .where = &where, .cfg = &cfg, .target = "demo"};
+	const json_t *values, *agent, *plugin;
+	const char *end, *image;
+
+	arena_init(&a, 0);
+	c.data = json_new_object(&a);
+	/* What EKS itself runs there. */
+	c.seen = scene_tree(
+		&a, arena_printf(&a,
+				 "{'network_plugin':{'out':{'spec':{'template':{'spec':{"
+				 "'containers':[{'image':'123456789012.dkr.ecr.%s.%s/"
+				 "amazon-k8s-cni:v1'}]}}}}}}",
+				 region, suffix));
+	values = component_hyperpod.values(&c);
+	for (size_t i = 0; i < sizeof(off) / sizeof(off[0]); i++)
+		cr_expect_not(told(values, off[i], "enabled"), "%s: %s", region, off[i]);
+	agent = json_object_get(values, "health-monitoring-agent");
+	cr_expect_str_eq(json_str_or(agent, "region", ""), region);
+	cr_expect_str_eq(json_str_or(values, "global.region", ""), region);
+	cr_expect_eq(json_bool_or(agent, "enabled", false),
+		     mirror || streq(partition, "aws"), "%s", region);
+	plugin = json_object_get(values, "aws-efa-k8s-device-plugin");
+	image = json_str_or(plugin, "image.repository", "");
+	end = arena_printf(&a, ".dkr.ecr.%s.%s/eks/aws-efa-k8s-device-plugin", region,
+			   suffix);
+	cr_expect_eq(strspn(image, "0123456789"), 12, "%s: %s", region, image);
+	cr_expect_str_eq(image + strspn(image, "0123456789"), end);
+	cr_expect_eq(component_hyperpod.lacks(&c) == NULL,
+		     mirror || streq(partition, "aws"), "%s", region);
+	arena_free(&a);
+}
+
+Test(domain_parts, the_HyperPod_chart_is_told_every_region_of_every_partition)
+{
+	for (size_t i = 0; i < sizeof(partitions) / sizeof(partitions[0]); i++) {
+		char names[512];
+		char *rest = names;
+
+		str_copy(names, sizeof(names), partitions[i].regions);
+		for (const char *region = strtok_r(names, " ", &rest); region;
+		     region = strtok_r(NULL, " ", &rest)) {
+			one_region(partitions[i].partition, partitions[i].suffix, region,
+				   false);
+			one_region(partitions[i].partition, partitions[i].suffix, region,
+				   true);
+		}
+	}
+}
+
+/* An image that is not EKS's own in this very region says nothing about EKS's. */
+Test(domain_parts, a_registry_is_not_taken_from_any_image)
+{
+	static const char *const images[] = {
+		"",
+		"amazon-k8s-cni:v1",
+		"registry.example.com/amazon-k8s-cni:v1",
+		"123456789012.dkr.ecr.us-west-2.amazonaws.com/x",
+		"12345678901.dkr.ecr.xx-new-1.amazonaws.com/x",
+		"123456789012.dkr.ecr.xx-new-1.amazonaws.com.evil/x"};
+	const struct where where = {.region = "xx-new-1", .partition = "aws"};
+
+	for (size_t i = 0; i < sizeof(images) / sizeof(images[0]); i++) {
+		struct arena a;
+		struct step_ctx c = {.arena = &a, .where = &where, .target = "demo"};
+		const json_t *plugin;
+
+		arena_init(&a, 0);
+		c.data = json_new_object(&a);
+		c.seen = scene_tree(
+			&a, arena_printf(
+				    &a,
+				    "{'network_plugin':{'out':{'spec':{'template':{'spec'"
+				    ":{'containers':[{'image':'%s'}]}}}}}}",
+				    images[i]));
+		plugin = json_object_get(component_hyperpod.values(&c),
+					 "aws-efa-k8s-device-plugin");
+		cr_expect_not(json_bool_or(plugin, "devicePlugin.enabled", true), "%s",
+			      images[i]);
+		cr_expect(strstr(component_hyperpod.lacks(&c), "EFA"), "%s", images[i]);
+		arena_free(&a);
+	}
+}
+
+/* Whoever has an operator of the chart keeps it: its namespace goes with it. */
+Test(domain_parts, an_operator_that_is_there_stays)
+{
+	static const struct scene rows[] = {
+		{.id = "ours has both",
+		 RECONCILE = "hyperpod_install",
+		 .answers = "{'kubernetes:list secrets':{'items':[" RECORD(
+			 "2", "deployed", OLD,
+			 OURS) "]},"
+			       "'kubernetes:get namespaces kubeflow':" HELD(
+				       "hyperpod-dependencies") ","
+								"'kubernetes:get namespaces mpi-operator':" HELD(
+									"hyperpod-dependencies") "}",
+		 .says = {"'mpi-operator':{'enabled':true}",
+			  "'trainingOperators':{'enabled':true}"}},
+		{.id = "another release's is its own matter",
+		 RECONCILE = "hyperpod_install",
+		 .answers = "{'kubernetes:list secrets':{'items':[" RECORD(
+			 "2", "deployed", OLD,
+			 OURS) "]},"
+			       "'kubernetes:get namespaces kubeflow':" HELD(
+				       "kubeflow") "}",
+		 .says = {"'mpi-operator':{'enabled':false}",
+			  "'trainingOperators':{'enabled':false}"}},
+		{.id = "at first there is none",
+		 RECONCILE = "hyperpod_install",
+		 .says = {"'mpi-operator':{'enabled':false}",
+			  "'trainingOperators':{'enabled':false}"}},
+	};
+
+	SCENES_HOLD(rows);
+}
+
+/* --- order by what intercepts ---------------------------------------------------- */
+
+#define PLACE "{'eks':{'name':'demo','vpc_id':'vpc-1'}}"
+
+Test(domain_parts, what_refuses_others_objects_comes_when_its_pods_can_run)
+{
+	static const struct scene rows[] = {
+		{.id = "no node",
+		 RECONCILE = "load_balancers_install",
+		 .data = PLACE,
+		 .answers = "{" READY("") "}",
+		 .says = {"advance", "!call", "when a node is ready",
+			  "waiting_for_nodes"}},
+		{.id = "a node that is not ready",
+		 RECONCILE = "load_balancers_install",
+		 .data = PLACE,
+		 .answers = "{" READY("{'status':{}}") "}",
+		 .says = {"advance", "!call"}},
+		{.id = "a node",
+		 RECONCILE = "load_balancers_install",
+		 .data = PLACE,
+		 .answers = "{" READY(NODE) "}",
+		 .says = {"call helm:upgrade"}},
+		{.id = "what is installed is kept up to date without nodes, too",
+		 RECONCILE = "load_balancers_install",
+		 .data = PLACE,
+		 .answers = "{" READY("") ",'kubernetes:list secrets':{'items':[" RECORD(
+			 "2", "deployed", OLD, OURS) "]}}",
+		 .says = {"call helm:upgrade"}},
+		{.id = "then there is nothing to wait for",
+		 RECONCILE = "load_balancers_wait",
+		 .data = "{'early':{'load_balancers':true}}",
+		 .says = {"advance", "!goto"}},
+		{.id = "what refuses nobody comes before the nodes",
+		 RECONCILE = "kuberay_install",
+		 .answers = "{" READY("") "}",
+		 .says = {"call helm:upgrade"}},
+	};
+
+	SCENES_HOLD(rows);
 }
 
 Test(domain_parts, nodes_come_after_the_chart_that_they_need)

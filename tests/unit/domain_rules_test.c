@@ -183,10 +183,21 @@ Test(domain_rules, instance_types_are_spelt_as_each_service_wants)
 	cr_assert_null(quota_name(&arena, "ml.p5.48xlarge", "training_plan"));
 }
 
+/* Where the first row of the phase stands; -1: there is none. */
+static int phase_place(const struct kind *k, const char *phase)
+{
+	for (int i = 0; k->steps[i].name; i++)
+		if (streq(k->steps[i].phase, phase))
+			return i;
+	return -1;
+}
+
 /* The stored contract: unique names, targets of jumps that exist, phases in a
  * row, a class for everything that mutates, components in order of need. */
 Test(domain_rules, every_kind_is_well_formed)
 {
+	int last = -1, place;
+
 	for (size_t i = 0; kinds[i]; i++) {
 		const struct kind *k = kinds[i];
 
@@ -213,6 +224,13 @@ Test(domain_rules, every_kind_is_well_formed)
 		for (size_t j = 0; j < i; j++)
 			met |= k->needs && streq(component_list()[j]->name, k->needs);
 		cr_assert(met, "%s comes before %s", k->name, k->needs);
+		/* What intercepts others' objects comes last. */
+		if (i > 0 && component_list()[i - 1]->intercepts)
+			cr_assert(k->intercepts, "%s comes after %s", k->name,
+				  component_list()[i - 1]->name);
+		place = phase_place(kind_find(kinds, "reconcile_dependencies"), k->name);
+		cr_assert_gt(place, last, "%s is out of order", k->name);
+		last = place;
 	}
 }
 

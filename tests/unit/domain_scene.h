@@ -239,7 +239,8 @@ static inline const char *scene_play(struct arena *a, const struct scene *s)
 	}
 	where.charts = scene_tree(
 		a, "[{'component':'hyperpod','chart':'/c/hyperpod','version':'1.0.0'},"
-		   "{'component':'load_balancers','chart':'/c/lb','version':'1.0.0'}]");
+		   "{'component':'load_balancers','chart':'/c/lb','version':'1.0.0'},"
+		   "{'component':'kuberay','chart':'/c/ray','version':'1.0.0'}]");
 	cfg.poll_scale_percent = 100;
 	cfg.kubernetes_newest = "1.33";
 	cr_assert(kind, "no kind %s", s->kind);

@@ -235,7 +235,11 @@ Test(kube_answer, verdicts)
 		 false, false, "TooManyRequests", ERR_CLOUD_CONFLICT},
 		{KUBE_APPLY, NET_ANSWERED, 500,
 		 STATUS(500, "InternalError", "failed calling webhook", ""), false, false,
-		 "InternalError", ERR_CLOUD_UNAVAILABLE},
+		 "InternalError", ERR_WEBHOOK_UNSERVED},
+		/* Nothing was written, whatever the reason is that nobody answered. */
+		{KUBE_APPLY, NET_ANSWERED, 500,
+		 STATUS(500, "Timeout", "failed calling webhook: request timed out", ""),
+		 false, false, "Timeout", ERR_WEBHOOK_UNSERVED},
 		{KUBE_APPLY, NET_ANSWERED, 500,
 		 STATUS(500, "", "etcdserver: request timed out", ""), false, true, "",
 		 ERR_AMBIGUOUS},

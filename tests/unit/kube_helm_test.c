@@ -92,7 +92,7 @@ Test(kube_helm_run, what_the_child_is_given)
 	cr_expect(b.res.ok, "%s", b.res.output);
 	cr_expect(strstr(b.res.output,
 			 "args: upgrade --install --create-namespace --history-max "
-			 "5 --values /tmp/helm-test-"),
+			 "5 --server-side false --values /tmp/helm-test-"),
 		  "%s", b.res.output);
 	cr_expect(strstr(b.res.output,
 			 "--namespace space --timeout 50s --color never -- rel "
@@ -134,6 +134,8 @@ Test(kube_helm_run, how_it_ends)
 		 20000, false, false, 1, ERR_FOREIGN_OBJECT, "conflict"},
 		{"echo 'Apply failed with 2 conflicts: conflicts with \"a\":' >&2; exit 1",
 		 20000, false, false, 1, ERR_FOREIGN_OBJECT, "conflicts"},
+		{"echo 'failed calling webhook \"w\": context deadline exceeded' >&2; exit 1",
+		 20000, false, false, 1, ERR_WEBHOOK_UNSERVED, "webhook"},
 		{"exit 127", 20000, false, false, 127, ERR_CONFIG, "INSTANTSTART_HELM"},
 		{"kill -9 $$", 20000, false, true, -1, ERR_AMBIGUOUS, ""},
 		{"echo begun; sleep 30 & exec sleep 30", 400, false, true, -1,
@@ -165,6 +167,98 @@ Test(kube_helm_run, how_it_ends)
 			     "row %zu", i);
 		bench_end(&b);
 	}
+}
+
+/* Helm applies on the server's side unless told not to, at every verb that writes. */
+Test(kube_helm_run, objects_are_never_applied_on_the_servers_side)
+{
+	static const enum helm_verb writes[] = {HELM_UPGRADE_INSTALL, HELM_ROLLBACK};
+
+	for (size_t i = 0; i < sizeof(writes) / sizeof(writes[0]); i++) {
+		const struct helm_request r = {
+			.verb = writes[i], .release = "r", .ns = "a", .chart = "/c"};
+		struct bench b;
+
+		bench_init(&b, "echo \"args: $*\" >&2");
+		bench_run(&b, &r, 20000);
+		cr_expect(strstr(b.res.output, " --server-side false "), "%s",
+			  b.res.output);
+		bench_end(&b);
+	}
+}
+
+/* Rendered image, and what a mirror makes of it. */
+Test(kube_helm_run, a_mirror_stands_for_every_registry)
+{
+	static const char *const rows[][2] = {
+		{"image: nvcr.io/nvidia/k8s-device-plugin:v0.16.1",
+		 "image: m.example:5000/a/nvidia/k8s-device-plugin:v0.16.1"},
+		{"  - image: \"public.ecr.aws/eks/lb:v3.5.0\"",
+		 "  - image: \"m.example:5000/a/eks/lb:v3.5.0\""},
+		{"    image: '6024.dkr.ecr.cn-north-1.amazonaws.com.cn/eks/x@sha256:ab'",
+		 "    image: 'm.example:5000/a/eks/x@sha256:ab'"},
+		{"image: localhost:5000/x", "image: m.example:5000/a/x"},
+		{"image: registry:5000/x/y", "image: m.example:5000/a/x/y"},
+		{"image: localhost/x", "image: m.example:5000/a/x"},
+		/* Docker Hub's, with and without a name of its owner. */
+		{"image: mpioperator/mpi-operator:0.5",
+		 "image: m.example:5000/a/mpioperator/mpi-operator:0.5"},
+		{"image: busybox:1", "image: m.example:5000/a/library/busybox:1"},
+		{"containers: [{name: main, image: \"busybox:1\"}]",
+		 "containers: [{name: main, image: \"m.example:5000/a/library/busybox:1\"}]"},
+		/* No image at all. */
+		{"image:", "image:"},
+		{"  imagePullPolicy: Always", "  imagePullPolicy: Always"},
+		{"# image: x/y", "# image: x/y"},
+		{"  description: the image: of x.y/z",
+		 "  description: the image: of x.y/z"},
+	};
+	struct bench b;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct helm_request r = {.verb = HELM_UPGRADE_INSTALL,
+					       .release = "r",
+					       .ns = "a",
+					       .chart = "/c"};
+		struct helm h = {.image_mirror = "m.example:5000/a", .timeout_ms = 20000};
+		const struct kube_target t = {"https://k", "CA", "demo"};
+
+		bench_init(
+			&b,
+			"case \"$*\" in *'--post-renderer mirror '*) ;; *) exit 3;; esac\n"
+			"grep -q 'type: postrenderer/v1' $HELM_PLUGINS/mirror/plugin.yaml && "
+			"sed -E -f $HELM_PLUGINS/mirror/images.sed <$0.in >&2");
+		{
+			FILE *f = fopen(arena_printf(&b.a, "%s.in", b.binary), "w");
+
+			fprintf(f, "%s\n", rows[i][0]);
+			fclose(f);
+		}
+		h.binary = b.binary;
+		h.tmp_dir = b.folder;
+		helm_call(&h, &b.kube, &t, &r, &b.a, &b.res);
+		cr_expect(b.res.ok, "row %zu: %s", i, b.res.output);
+		cr_expect_str_eq(b.res.output,
+				 str_dup(&b.a, str_trim(str_of(rows[i][1]))),
+				 "row %zu: %s", i, b.res.output);
+		unlink(arena_printf(&b.a, "%s.in", b.binary));
+		bench_end(&b);
+	}
+}
+
+Test(kube_helm_run, a_mirror_is_a_host_and_a_path)
+{
+	static const char *const good[] = {
+		"registry.example.com", "r:5000", "r/a/b",
+		"111122223333.dkr.ecr.us-west-2.amazonaws.com/m"};
+	static const char *const bad[] = {"",   "https://r", "r/",   "/r",   "r#x",
+					  "r&", "r x",       "r\\1", "r\nd", "a//b"};
+	struct err e;
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		cr_expect(helm_mirror_check(good[i], &e), "%s", good[i]);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		cr_expect_not(helm_mirror_check(bad[i], &e), "%s", bad[i]);
 }
 
 Test(kube_helm_run, names_are_no_flags)

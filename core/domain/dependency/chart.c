@@ -11,6 +11,8 @@ static const int64_t PENDING_MAX_S = 10 * 60;
 
 /* On the record of each release that we begin: who may recover it. */
 static const char OURS[] = "instantstart/cluster";
+/* On the same record: pin_of() what was installed. */
+static const char PIN[] = "instantstart/pin";
 
 bool release_read(struct step_ctx *c, struct exchange *x, const struct component *k)
 {
@@ -28,7 +30,12 @@ bool chart_observe(struct step_ctx *c, struct exchange *x)
 {
 	const struct component *k = component_here(c);
 
-	return component_wanted(c, k) && release_read(c, x, k);
+	return component_wanted(c, k) &&
+	       (release_read(c, x, k) || (k->look && k->look(c, x)) ||
+		(k->intercepts &&
+		 read_kube(c, x, "nodes",
+			   &(struct kube_request){
+				   .verb = KUBE_LIST, .api = "v1", .plural = "nodes"})));
 }
 
 /* Begun by us: it says so, or this step has sent it and never heard the end. */
@@ -39,21 +46,23 @@ static bool is_ours(const struct step_ctx *c)
 }
 
 /*
- * A helm that died left the record pending: nothing else clears it. What was
- * being installed is uninstalled; an upgrade goes back to what was deployed last,
- * or to the one before.
+ * A helm that died left the record pending: nothing else clears it. An upgrade goes
+ * back to what was deployed last, or to the one before. A first install, and an
+ * uninstall that stopped midway, are forgotten: installed anew, Helm takes over the
+ * objects that carry the release's name. Never uninstalled: that would take namespaces
+ * of the chart's, with all that others have put there since.
  * Another's is for a person to judge.
  */
 static void recover(struct step_ctx *c, struct exchange *x, const struct component *k,
 		    const char *status, int64_t revision)
 {
-	struct helm_request r = {.release = k->release, .ns = k->ns};
+	struct helm_request r = {
+		.verb = HELM_ROLLBACK, .release = k->release, .ns = k->ns};
+	const bool forget =
+		streq(status, "pending-install") || streq(status, "uninstalling");
 	struct kube_target t;
 
-	r.verb = streq(status, "pending-install") || streq(status, "uninstalling")
-			 ? HELM_UNINSTALL
-			 : HELM_ROLLBACK;
-	if (r.verb == HELM_ROLLBACK)
+	if (!forget)
 		r.revision = helm_release_deployed(saw(c, "secrets"));
 	if (!is_ours(c)) {
 		struct err *e = step_fail(c, ERR_FOREIGN_OBJECT,
@@ -61,13 +70,21 @@ static void recover(struct step_ctx *c, struct exchange *x, const struct compone
 					  "begun by us",
 					  k->ns, k->release, status);
 		err_fix(e, "When nobody works on it, run: helm %s %s -n %s. Then retry.",
-			r.verb == HELM_ROLLBACK ? "rollback" : "uninstall", k->release,
-			k->ns);
+			forget ? "uninstall" : "rollback", k->release, k->ns);
 		return;
 	}
 	eks_target(c, &t);
 	c->item = arena_printf(c->arena, "recover/%lld", (long long)revision);
-	exchange_helm(x, &t, &r);
+	if (forget)
+		exchange_kube(x, &t,
+			      &(struct kube_request){
+				      .verb = KUBE_DELETE,
+				      .api = "v1",
+				      .plural = "secrets",
+				      .ns = k->ns,
+				      .name = helm_release_record(saw(c, "secrets"))});
+	else
+		exchange_helm(x, &t, &r);
 	x->what = arena_printf(c->arena, "Recover the release %s, stuck in %s",
 			       k->release, status);
 	step_event(c, "recovery",
@@ -76,23 +93,98 @@ static void recover(struct step_ctx *c, struct exchange *x, const struct compone
 			     (json_int_t)r.revision));
 }
 
+/*
+ * What was installed, in one word: the chart by its content, since a chart may change
+ * under one version, and what it was told.
+ */
+static const char *pin_of(struct step_ctx *c, const json_t *chart, const json_t *values)
+{
+	const char *mirror = c->cfg ? c->cfg->image_mirror : NULL;
+
+	return arena_printf(
+		c->arena, "%.40s",
+		json_digest(c->arena,
+			    json_packf(c->arena, "{s:s, s:s, s:O?, s:s}", "digest",
+				       json_str_or(chart, "digest", ""), "version",
+				       json_str_or(chart, "version", ""), "values",
+				       values, "mirror", mirror ? mirror : "")));
+}
+
 static void install(struct step_ctx *c, struct exchange *x, const struct component *k,
 		    const json_t *chart, int64_t revision)
 {
+	const json_t *values = k->values ? k->values(c) : NULL;
 	struct kube_target t;
 	struct helm_request r = {.verb = HELM_UPGRADE_INSTALL,
 				 .release = k->release,
 				 .ns = k->ns,
 				 .chart = json_str_at(chart, "chart"),
-				 .labels =
-					 arena_printf(c->arena, "%s=%s", OURS, c->target),
-				 .values = k->values ? k->values(c) : NULL};
+				 .labels = arena_printf(c->arena, "%s=%s,%s=%s", OURS,
+							c->target, PIN,
+							pin_of(c, chart, values)),
+				 .values = values};
 
 	eks_target(c, &t);
 	c->item = arena_printf(c->arena, "revision/%lld", (long long)revision + 1);
 	exchange_helm(x, &t, &r);
 	x->what = arena_printf(c->arena, "Install the chart %s %s as %s/%s", k->name,
 			       json_str_or(chart, "version", "?"), k->ns, k->release);
+}
+
+/* The release is there and working: kept as it is when it is what is wanted, or when
+ * it is another's. */
+static bool is_settled(struct step_ctx *c, const struct component *k, const json_t *chart)
+{
+	const json_t *secrets = saw(c, "secrets");
+	const char *pin = helm_release_label(secrets, PIN);
+	const char *version;
+
+	if (is_ours(c))
+		return streq(pin, pin_of(c, chart, k->values ? k->values(c) : NULL));
+	if (json_bool_or(c->input, "adopt", false))
+		return false;
+	version = helm_release_chart_version(secrets, c->arena);
+	step_warn(
+		c,
+		"The release %s/%s (chart version %s) was not made by us: it is used as "
+		"it is",
+		k->ns, k->release, version ? version : "unknown");
+	return true;
+}
+
+/* Of another's that does not work nobody knows what it should be. */
+static bool refuse_foreign(struct step_ctx *c, const struct component *k,
+			   const char *status)
+{
+	struct err *e;
+
+	if (is_ours(c) || json_bool_or(c->input, "adopt", false))
+		return false;
+	e = step_fail(c, ERR_FOREIGN_OBJECT,
+		      "the release %s/%s is %s and was not made by us", k->ns, k->release,
+		      status);
+	err_fix(e,
+		"Repair or remove it (helm history %s -n %s shows what it was). Then "
+		"retry.",
+		k->release, k->ns);
+	return true;
+}
+
+/* Its webhooks would refuse what others install before its pods have a node. */
+static bool is_too_early(struct step_ctx *c, const struct component *k)
+{
+	if (!k->intercepts || !saw_ok(c, "nodes") ||
+	    any_node_ready(json_at(saw(c, "nodes"), "items")))
+		return false;
+	step_save(c, arena_printf(c->arena, "early.%s", k->name), json_true());
+	step_warn(
+		c,
+		"%s is installed when a node is ready: until its pods run, its webhooks "
+		"would refuse %s",
+		k->title, k->intercepts);
+	if (!c->planning)
+		component_state(c, k, "waiting_for_nodes", NULL);
+	return true;
 }
 
 /*
@@ -115,7 +207,7 @@ void chart_plan(struct step_ctx *c, struct exchange *x)
 	const json_t *chart = component_chart(c->where, k);
 	const json_t *secrets = saw(c, "secrets");
 	int64_t revision = 0, modified_s = 0;
-	const char *status, *version;
+	const char *status, *lack;
 
 	if (!component_wanted(c, k))
 		return;
@@ -127,9 +219,9 @@ void chart_plan(struct step_ctx *c, struct exchange *x)
 			k->name);
 		return;
 	}
+	json_drop(c->data, arena_printf(c->arena, "early.%s", k->name));
 	status = helm_release_status(secrets, &revision, &modified_s);
-	version = helm_release_chart_version(secrets, c->arena);
-	if (status && str_has_prefix(str_of(status), STR("pending-"))) {
+	if (status && (str_starts(status, "pending-") || streq(status, "uninstalling"))) {
 		if (!is_abandoned(c, modified_s))
 			step_wait(c, 15, "the release %s, which is %s", k->release,
 				  status);
@@ -137,17 +229,20 @@ void chart_plan(struct step_ctx *c, struct exchange *x)
 			recover(c, x, k, status, revision);
 		return;
 	}
-	if (status && streq(status, "uninstalling")) {
-		recover(c, x, k, status, revision);
+	if (streq(status, "deployed") && is_settled(c, k, chart)) {
+		if (is_ours(c))
+			step_own(c, "helm:release",
+				 arena_printf(c->arena, "%s/%s", k->ns, k->release), NULL,
+				 "made");
 		return;
 	}
-	if (status && streq(status, "deployed") &&
-	    streq(version, json_str_at(chart, "version"))) {
-		step_own(c, "helm:release",
-			 arena_printf(c->arena, "%s/%s", k->ns, k->release), NULL,
-			 "made");
+	if (status && !streq(status, "uninstalled") && refuse_foreign(c, k, status))
 		return;
-	}
+	if (!status && is_too_early(c, k))
+		return;
+	lack = k->lacks ? k->lacks(c) : NULL;
+	if (lack)
+		step_warn(c, "%s", lack);
 	install(c, x, k, chart, revision);
 }
 
@@ -164,14 +259,15 @@ void chart_absorb(struct step_ctx *c, const struct answer *a)
 			  last ? last + 1 : a->message);
 		return;
 	}
+	if (str_starts(c->item ? c->item : "", "recover/") &&
+	    (a->ok || a->errc == ERR_CLOUD_NOT_FOUND)) {
+		step_goto(c, c->step->name);
+		return;
+	}
 	if (!a->ok) {
 		struct err *e = step_fail(c, ERR_DEPENDENCY_FAILED,
 					  "helm could not install %s", k->title);
 		err_because(e, "helm", a->code, a->text ? a->text : a->message, NULL);
-		return;
-	}
-	if (str_starts(c->item ? c->item : "", "recover/")) {
-		step_goto(c, c->step->name);
 		return;
 	}
 	step_own(c, "helm:release", arena_printf(c->arena, "%s/%s", k->ns, k->release),
@@ -179,12 +275,18 @@ void chart_absorb(struct step_ctx *c, const struct answer *a)
 	step_advance(c);
 }
 
+/* Not installed yet, by the row before. */
+static bool is_early(const struct step_ctx *c, const struct component *k)
+{
+	return json_at(c->data, arena_printf(c->arena, "early.%s", k->name));
+}
+
 bool chart_wait_observe(struct step_ctx *c, struct exchange *x)
 {
 	const struct component *k = component_here(c);
 	const char *selector;
 
-	if (!component_wanted(c, k))
+	if (!component_wanted(c, k) || is_early(c, k))
 		return false;
 	selector = arena_printf(c->arena, "app.kubernetes.io/instance=%s", k->release);
 	return release_read(c, x, k) ||
@@ -219,7 +321,7 @@ void chart_wait_plan(struct step_ctx *c, struct exchange *x)
 	int64_t revision, modified_s;
 
 	(void)x;
-	if (!component_wanted(c, k) || c->planning)
+	if (!component_wanted(c, k) || c->planning || is_early(c, k))
 		return;
 	status = helm_release_status(saw(c, "secrets"), &revision, &modified_s);
 	if (!streq(status, "deployed")) {

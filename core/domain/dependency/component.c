@@ -2,17 +2,6 @@
 
 #include "core/json/tree.h"
 
-static json_t *load_balancer_values(struct step_ctx *c)
-{
-	/* Given, because the controller would ask instance metadata, which pods
-	 * on HyperPod nodes cannot reach (case DP-08). */
-	return json_packf(c->arena, "{s:s, s:s, s:s, s:{s:b, s:s}}", "clusterName",
-			  step_get(c, "eks.name") ? step_get(c, "eks.name") : c->target,
-			  "region", c->where->region, "vpcId", step_get(c, "eks.vpc_id"),
-			  "serviceAccount", "create", 1, "name",
-			  "aws-load-balancer-controller");
-}
-
 /*
  * What the inference add-on brings itself is turned off where it is there already
  * (case DP-09): data.bundled says so.
@@ -114,6 +103,7 @@ const struct component component_load_balancers = {
 	.role = &role_load_balancers,
 	.needs = "pod_identity",
 	.pods = 2,
+	.intercepts = "services, ingresses and target group bindings",
 	.values = load_balancer_values,
 };
 const struct component component_kuberay = {
@@ -130,9 +120,11 @@ const struct component component_hyperpod = {
 	.via = COMPONENT_CHART,
 	.release = "hyperpod-dependencies",
 	.ns = "kube-system",
-	/* Health agent and two device plugins; training and MPI operators. */
+	/* Health agent and two device plugins. */
 	.pods_per_node = 3,
-	.pods = 2,
+	.look = hyperpod_look,
+	.lacks = hyperpod_images_missing,
+	.values = hyperpod_values,
 };
 
 const struct component component_metrics = {
@@ -178,9 +170,9 @@ const struct component component_inference = {
 };
 
 static const struct component *const all[] = {
-	&component_pod_identity,   &component_coredns, &component_hyperpod,
-	&component_cert_manager,   &component_s3_csi,  &component_fsx_csi,
-	&component_load_balancers, &component_kuberay, NULL,
+	&component_pod_identity, &component_coredns,        &component_hyperpod,
+	&component_cert_manager, &component_s3_csi,         &component_fsx_csi,
+	&component_kuberay,      &component_load_balancers, NULL,
 };
 
 static const struct component *const others[] = {

@@ -30,6 +30,16 @@ struct component {
 	bool is_feature;
 	/* About how many pods it runs: on every node, and once (case CC-09). */
 	int64_t pods_per_node, pods;
+	/*
+	 * What its webhooks refuse (failurePolicy Fail) while none of its pods runs,
+	 * beyond the kinds that it brings itself: "services". Such a component is
+	 * installed only when a node can take its pods. NULL: nothing.
+	 */
+	const char *intercepts;
+	/* Further reads that the values need, once the release's records are read. */
+	bool (*look)(struct step_ctx *c, struct exchange *x);
+	/* What a plan warns of; NULL or a function that answers NULL: nothing. */
+	const char *(*lacks)(const struct step_ctx *c);
 	/* Values of the chart or of the add-on's configuration; NULL: none. */
 	json_t *(*values)(struct step_ctx *c);
 };
@@ -46,6 +56,16 @@ extern const struct component component_metrics, component_training, component_i
 const struct component *component_find(const char *name);
 /* The chart pinned for the component: {chart, version, digest}; NULL: none. */
 const json_t *component_chart(const struct where *w, const struct component *k);
+
+/* values.c: what our charts are told. */
+json_t *hyperpod_values(struct step_ctx *c);
+json_t *load_balancer_values(struct step_ctx *c);
+bool hyperpod_look(struct step_ctx *c, struct exchange *x);
+/* EKS's own registry of images in the region; NULL: it is not known. */
+const char *eks_registry(const struct step_ctx *c);
+/* Images that a node of this partition or region cannot get unless a mirror has
+ * them, as a sentence for plans; NULL: none. */
+const char *hyperpod_images_missing(const struct step_ctx *c);
 
 /* load_balancers.c: statements of the controller's policy; new. */
 json_t *load_balancer_statements(struct step_ctx *c);

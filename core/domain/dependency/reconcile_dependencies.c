@@ -220,10 +220,11 @@ static const struct step steps[] = {
 	IDENTITY_STEPS("fsx_csi", &role_fsx_csi),
 	ADDON_STEPS("fsx_csi"),
 	REFRESH_STEP("fsx_csi"),
+	/* What intercepts the others' objects comes after them. */
+	CHART_STEPS("kuberay"),
 	IDENTITY_STEPS("load_balancers", &role_load_balancers),
 	CHART_STEPS("load_balancers"),
 	REFRESH_STEP("load_balancers"),
-	CHART_STEPS("kuberay"),
 	{.name = "conclude",
 	 .phase = "conclude",
 	 .title = "Sum up",
@@ -242,8 +243,8 @@ static const struct phase_title phase_titles[] = {
 	{"cert_manager", "cert-manager"},
 	{"s3_csi", "Mountpoint for Amazon S3 CSI driver"},
 	{"fsx_csi", "Amazon FSx CSI driver"},
-	{"load_balancers", "AWS Load Balancer Controller"},
 	{"kuberay", "KubeRay operator"},
+	{"load_balancers", "AWS Load Balancer Controller"},
 	{NULL, NULL},
 };
 

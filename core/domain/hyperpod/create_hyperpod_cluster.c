@@ -131,6 +131,31 @@ static bool dependencies(struct step_ctx *c, struct spawn *ret)
 	return true;
 }
 
+/* Those that the stage above could not install, or not wait for, without nodes. */
+static bool settled(struct step_ctx *c, struct spawn *ret)
+{
+	const json_t *components = json_at(c->data, "dependencies.components");
+	const char *name;
+	json_t *one;
+	bool waiting = false;
+
+	json_object_foreach((json_t *)(uintptr_t)components, name, one)
+		waiting |= streq(json_str_at(one, "state"), "waiting_for_nodes");
+	if (!waiting || c->planning)
+		return false;
+	json_drop(c->data, "installed");
+	dependencies(c, ret);
+	json_put_bool(ret->input, "require_ready", true);
+	return true;
+}
+
+static void conclude_plan(struct step_ctx *c, struct exchange *x)
+{
+	(void)x;
+	if (!c->planning)
+		step_done(c, json_incref(json_at(c->data, "made")));
+}
+
 /* --- the role of the nodes ------------------------------------------------------ */
 
 static const char *execution_role(struct step_ctx *c)
@@ -335,6 +360,15 @@ static const struct step steps[] = {
 	 .seen = read_seen,
 	 .plan = watch_nodes_plan,
 	 .retry_step = "clear_failed_cluster"},
+	{.name = "settle",
+	 .phase = "nodes",
+	 .title = "Install the dependencies that need nodes",
+	 .spawn = settled},
+	{.name = "conclude",
+	 .phase = "nodes",
+	 .title = "Record what was made",
+	 .effect = EFFECT_READ,
+	 .plan = conclude_plan},
 	{.name = NULL},
 };
 

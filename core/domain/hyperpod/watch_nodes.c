@@ -198,12 +198,14 @@ static void finish(struct step_ctx *c)
 			       json_at(c->data, "subnet")));
 	step_catalog(c, "instance_group", step_input(c, "group_name"), NULL,
 		     json_deep_copy(group(c)));
-	step_done(c, json_pack("{s:s, s:s, s:s, s:s, s:I, s:s, s:s}", "cluster",
-			       c->target, "hyperpod_name", hyperpod_name(c),
-			       "hyperpod_arn", arn, "group", step_input(c, "group_name"),
-			       "nodes", (json_int_t)target(c), "zone",
-			       json_str_or(c->data, "subnet.zone", ""), "subnet_id",
-			       json_str_or(c->data, "subnet.id", "")));
+	/* What waits for nodes comes next; the last row ends with this. */
+	step_save(c, "made",
+		  json_pack("{s:s, s:s, s:s, s:s, s:I, s:s, s:s}", "cluster", c->target,
+			    "hyperpod_name", hyperpod_name(c), "hyperpod_arn", arn,
+			    "group", step_input(c, "group_name"), "nodes",
+			    (json_int_t)target(c), "zone",
+			    json_str_or(c->data, "subnet.zone", ""), "subnet_id",
+			    json_str_or(c->data, "subnet.id", "")));
 }
 
 /* True: as many as asked, and Ready. False: a verdict was set. */

@@ -75,8 +75,10 @@ void ks_check_name(struct ks_req *q, const char *name, json_t *causes);
 void ks_check_labels(struct ks_req *q, const json_t *obj, json_t *causes);
 
 /* --- webhook.c --- */
-/* operation: "CREATE" or "UPDATE"; false after a refusal. */
-bool ks_webhooks_pass(struct ks_req *q, const char *operation);
+/* operation: "CREATE", "UPDATE" or "DELETE"; false after a refusal. NULL: live of a
+ * create, obj of a delete. */
+bool ks_webhooks_pass(struct ks_req *q, const char *operation, const json_t *live,
+		      const json_t *obj);
 
 /* --- decode.c: false after a refusal --- */
 enum ks_write { WRITE_WHOLE, WRITE_PATCH, WRITE_APPLY };

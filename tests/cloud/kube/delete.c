@@ -173,7 +173,8 @@ void ks_serve_delete(struct ks_req *q)
 		ks_not_found(q);
 		return;
 	}
-	if (!may_go(q) || !preconditions_hold(q, live))
+	if (!may_go(q) || !preconditions_hold(q, live) ||
+	    !ks_webhooks_pass(q, "DELETE", live, NULL))
 		return;
 	json_own(q->a, json_incref(live));
 	was_going = json_str_at(live, "metadata.deletionTimestamp") != NULL;

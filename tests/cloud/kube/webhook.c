@@ -23,21 +23,54 @@ static bool named(const json_t *list, const char *word)
 	return false;
 }
 
-static bool guards(struct ks_req *q, const json_t *webhook, const char *operation)
+/* "*" is every resource, without what is below it; a scope may be told, too. */
+static bool rule_covers(struct ks_req *q, const json_t *rule, const char *operation)
+{
+	const char *scope = json_str_or(rule, "scope", "*");
+
+	if (!streq(scope, "*") && streq(scope, "Namespaced") != q->kind->namespaced)
+		return false;
+	return named(json_at(rule, "apiGroups"), q->kind->group) &&
+	       named(json_at(rule, "apiVersions"), q->kind->version) &&
+	       named(json_at(rule, "resources"), q->kind->plural) &&
+	       named(json_at(rule, "operations"), operation);
+}
+
+/* By the labels of the namespace that the object is in, or of the one that it is;
+ * other things of the whole cluster have none and are never left out by it. */
+static bool in_namespaces(struct ks_req *q, const json_t *selector, const json_t *live,
+			  const json_t *obj)
+{
+	const json_t *ns = ks_at(&q->k, "/namespaces", NULL, q->ns);
+
+	if (!selector)
+		return true;
+	if (streq(ks_resource(q->a, q->kind), "/namespaces"))
+		ns = obj ? obj : live;
+	else if (!q->kind->namespaced)
+		return true;
+	return ks_labels_match(selector, json_at(ns, "metadata.labels"));
+}
+
+/* By the labels of the object before or after. */
+static bool among_objects(const json_t *selector, const json_t *live, const json_t *obj)
+{
+	return !selector ||
+	       (obj && ks_labels_match(selector, json_at(obj, "metadata.labels"))) ||
+	       (live && ks_labels_match(selector, json_at(live, "metadata.labels")));
+}
+
+static bool guards(struct ks_req *q, const json_t *webhook, const char *operation,
+		   const json_t *live, const json_t *obj)
 {
 	const json_t *rule = NULL;
-	const json_t *ns = ks_at(&q->k, "/namespaces", NULL, q->ns);
 	size_t i = 0;
 
-	if (ns && json_at(webhook, "namespaceSelector") &&
-	    !ks_labels_match(json_at(webhook, "namespaceSelector"),
-			     json_at(ns, "metadata.labels")))
+	if (!in_namespaces(q, json_at(webhook, "namespaceSelector"), live, obj) ||
+	    !among_objects(json_at(webhook, "objectSelector"), live, obj))
 		return false;
 	json_array_foreach(json_at(webhook, "rules"), i, rule) {
-		if (named(json_at(rule, "apiGroups"), q->kind->group) &&
-		    named(json_at(rule, "apiVersions"), q->kind->version) &&
-		    named(json_at(rule, "resources"), q->kind->plural) &&
-		    named(json_at(rule, "operations"), operation))
+		if (rule_covers(q, rule, operation))
 			return true;
 	}
 	return false;
@@ -90,6 +123,9 @@ static const char *trouble(struct ks_req *q, const json_t *webhook)
 	if (since < 0)
 		return arena_printf(q->a, "no endpoints available for service \"%s\"",
 				    name);
+	/* Its authority stands in the configuration: nothing has to be injected. */
+	if (*json_str_or(webhook, "clientConfig.caBundle", ""))
+		return NULL;
 	if (q->k.now_ms <
 	    since + cloud_ms(q->k.cloud,
 			     ks_setting(&q->k, "kube_injection_ms", INJECTION_MS)))
@@ -100,8 +136,15 @@ static const char *trouble(struct ks_req *q, const json_t *webhook)
 
 static bool pass(struct ks_req *q, const json_t *webhook)
 {
-	const char *why = trouble(q, webhook);
 	const char *name = json_str_or(webhook, "name", "");
+	const char *effects = json_str_or(webhook, "sideEffects", "None");
+	const char *why;
+
+	/* Said before anybody is called, by webhooks that are ignored as well. */
+	if (q->dry_run && !str_starts(effects, "None"))
+		return ks_fail(q, 400, "BadRequest",
+			       "admission webhook \"%s\" does not support dry run", name);
+	why = trouble(q, webhook);
 
 	if (!why)
 		return true;
@@ -115,13 +158,17 @@ static bool pass(struct ks_req *q, const json_t *webhook)
 		(int)json_int_or(webhook, "timeoutSeconds", 10), why);
 }
 
-bool ks_webhooks_pass(struct ks_req *q, const char *operation)
+bool ks_webhooks_pass(struct ks_req *q, const char *operation, const json_t *live,
+		      const json_t *obj)
 {
 	static const char *const resources[] = {
 		"admissionregistration.k8s.io/mutatingwebhookconfigurations",
 		"admissionregistration.k8s.io/validatingwebhookconfigurations",
 	};
 
+	/* Nobody could get rid of a webhook that refused its own removal. */
+	if (streq(q->kind->group, "admissionregistration.k8s.io"))
+		return true;
 	for (size_t r = 0; r < sizeof(resources) / sizeof(resources[0]); r++) {
 		const char *key = NULL;
 		json_t *config = NULL;
@@ -131,7 +178,8 @@ bool ks_webhooks_pass(struct ks_req *q, const char *operation)
 			size_t i = 0;
 
 			json_array_foreach(json_at(config, "webhooks"), i, webhook) {
-				if (guards(q, webhook, operation) && !pass(q, webhook))
+				if (guards(q, webhook, operation, live, obj) &&
+				    !pass(q, webhook))
 					return false;
 			}
 		}

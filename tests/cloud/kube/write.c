@@ -63,7 +63,7 @@ static json_t *admit(struct ks_req *q, const json_t *live, json_t *obj)
 	ks_check_types(q, json_own(q->a, json_deep_copy(obj)), &f);
 	ks_note_unchecked(q, f.causes);
 	if (!ks_check_object(q, live, obj, f.causes) || (!live && exists(q)) ||
-	    (!q->sub && !ks_webhooks_pass(q, live ? "UPDATE" : "CREATE")))
+	    (!q->sub && !ks_webhooks_pass(q, live ? "UPDATE" : "CREATE", live, obj)))
 		return NULL;
 	return ks_store(q, live, json_incref(obj));
 }
