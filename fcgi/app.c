@@ -1,9 +1,11 @@
 #include "fcgi/app.h"
 
+#include <setjmp.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
 
+#include "core/base/limits.h"
 #include "core/domain/access/access.h"
 #include "core/domain/access/audit.h"
 #include "core/json/tree.h"
@@ -39,6 +41,12 @@ static bool at(const struct http_req *req, size_t n, const char *a, const char *
 	return req->n_segments == n && (n < 1 || streq(req->segment[0], a)) &&
 	       (n < 2 || streq(req->segment[1], b)) &&
 	       (n < 3 || streq(req->segment[2], c));
+}
+
+/* With or without the slash that some clients add. */
+static bool is_mcp(const struct http_req *req)
+{
+	return at(req, 1, "mcp", NULL, NULL) || at(req, 2, "mcp", "", NULL);
 }
 
 /* Fixed addresses are read only. */
@@ -289,14 +297,14 @@ static void serve(struct visit *v)
 		live_authorise(app, &v->req, &v->who, &v->res);
 		return;
 	}
-	v->face = at(&v->req, 1, "mcp", NULL, NULL) ? METRICS_MCP : METRICS_REST;
+	v->face = is_mcp(&v->req) ? METRICS_MCP : METRICS_REST;
 	if (!known_caller(v, &e)) {
 		refuse(v, &e);
 		return;
 	}
 	if (v->who.by_cookie)
 		v->face = METRICS_CONSOLE;
-	if (!at(&v->req, 1, "mcp", NULL, NULL))
+	if (!is_mcp(&v->req))
 		rest_serve(app, &v->req, &v->who, &v->res);
 	else if (!auth_check_csrf(&v->who, &v->req, &e))
 		refuse(v, &e);
@@ -326,7 +334,7 @@ static void account(const struct visit *v, int64_t began_us)
 			 LOG_S("who", v->who.who.id), LOG_N("us", us));
 }
 
-void app_serve(struct app *app, struct arena *a, struct conn *c)
+static void serve_one(struct app *app, struct arena *a, struct conn *c)
 {
 	const int64_t began_us = now_us();
 	struct visit v = {.app = app, .face = METRICS_OTHER};
@@ -339,4 +347,48 @@ void app_serve(struct app *app, struct arena *a, struct conn *c)
 		refuse(&v, &e);
 	http_send(&v.req, &v.res);
 	account(&v, began_us);
+}
+
+/*
+ * A request that has used up its memory has ended wherever it was, before a byte of
+ * its answer left. Its connection to the database may be in the middle of a
+ * statement: the next request opens another.
+ */
+static void serve_exhausted(struct app *app, struct arena *a, struct conn *c)
+{
+	const int64_t began_us = now_us();
+	struct visit v = {.app = app, .face = METRICS_OTHER};
+	struct err e = {0};
+	bool read;
+
+	db_close(app->db);
+	http_res_init(&v.res, a);
+	if (http_read(c, a, &v.req, &e)) {
+		read = streq(v.req.method, "GET") || streq(v.req.method, "HEAD");
+		err_set(&e, read ? ERR_TOO_LARGE : ERR_INTERNAL,
+			"The request needs more memory than one request may use (%d MiB)",
+			LIMIT_ARENA / 1024 / 1024);
+		err_fix(&e, "%s",
+			read ? "Ask for less at once: a filter, or a smaller limit."
+			     : "Check with a read whether the change was made. Then send "
+			       "less at once, or repeat with the same Idempotency-Key.");
+	}
+	refuse(&v, &e);
+	http_send(&v.req, &v.res);
+	account(&v, began_us);
+}
+
+void app_serve(struct app *app, struct arena *a, struct conn *c)
+{
+	jmp_buf escape;
+
+	a->escape = &escape;
+	if (setjmp(escape) == 0) {
+		serve_one(app, a, c);
+		a->escape = NULL;
+		return;
+	}
+	a->escape = NULL;
+	arena_reset(a);
+	serve_exhausted(app, a, c);
 }

@@ -67,6 +67,13 @@ static struct call call_of(const struct face_call *f, const json_t *all)
 	};
 }
 
+bool face_check_role(const struct face_call *f, struct err *e)
+{
+	const struct call c = call_of(f, NULL);
+
+	return capability_check_role(&c, e);
+}
+
 void face_audit(const struct face_call *f, const json_t *all, struct err *e)
 {
 	struct call c = call_of(f, all);
@@ -99,7 +106,8 @@ enum face_outcome face_invoke(const struct face_call *f, const json_t *all,
 	*reply = (struct reply){.status = 200};
 	/* Before anything is asked of anybody for this caller. */
 	if (!capability_check_role(&c, e) ||
-	    !capability_split(f->cap, all, c.arena, &in, &c.opt, e)) {
+	    !capability_split(f->cap, all, f->face == FACE_MCP, c.arena, &in, &c.opt,
+			      e)) {
 		face_audit(f, all, e);
 		return FACE_REFUSED;
 	}

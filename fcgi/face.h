@@ -38,6 +38,9 @@ enum face_outcome face_invoke(const struct face_call *f, const json_t *all,
 			      const char *if_match, const char *if_none_match,
 			      struct reply *reply, struct http_res *res, struct err *e);
 
+/* The role alone, as face_invoke() checks it as well: before a body is read. */
+bool face_check_role(const struct face_call *f, struct err *e)
+	__attribute__((warn_unused_result));
 /* Records a change that was refused before it reached the capability. */
 void face_audit(const struct face_call *f, const json_t *all, struct err *e);
 

@@ -49,6 +49,10 @@ static bool read_path(struct http_req *req, struct str path, struct err *e)
 
 		if (!part)
 			return malformed(e, "path", "percent-encoded UTF-8");
+		/* nginx, or a proxy before it, would read another address here. */
+		if (!*part || streq(part, ".") || streq(part, "..") || strchr(part, '\\'))
+			return malformed(e, "path",
+					 "one without empty, \".\" or \"..\" parts");
 		if (req->n_segments == HTTP_SEGMENTS_MAX)
 			return err_set(e, ERR_NO_SUCH_ROUTE, "No address is that deep");
 		req->segment[req->n_segments++] = part;
@@ -80,6 +84,56 @@ static bool read_query(struct http_req *req, struct str query, struct err *e)
 	return true;
 }
 
+/* Every header that the program looks at. */
+static const struct {
+	const char *cgi;
+	const char *name;
+	bool lenient; /* read word by word: what is not understood is passed over */
+} headers[] = {
+	{"HTTP_ACCEPT", "Accept", true},
+	{"HTTP_AUTHORIZATION", "Authorization", false},
+	{"HTTP_COOKIE", "Cookie", true},
+	{"HTTP_HOST", "Host", false},
+	{"HTTP_IDEMPOTENCY_KEY", "Idempotency-Key", false},
+	{"HTTP_IF_MATCH", "If-Match", false},
+	{"HTTP_IF_NONE_MATCH", "If-None-Match", false},
+	/* These have errors of their own: see rpc.h. */
+	{"HTTP_MCP_METHOD", "Mcp-Method", true},
+	{"HTTP_MCP_NAME", "Mcp-Name", true},
+	{"HTTP_MCP_PROTOCOL_VERSION", "MCP-Protocol-Version", true},
+	{"HTTP_ORIGIN", "Origin", false},
+	{"HTTP_TRACEPARENT", "traceparent", true},
+	{"CONTENT_TYPE", "Content-Type", false},
+};
+
+enum { N_HEADERS = sizeof(headers) / sizeof(headers[0]) };
+
+/* https://www.rfc-editor.org/rfc/rfc9110#section-5.5: text of other sets is obsolete. */
+static bool is_printable(const char *z)
+{
+	for (; *z; z++)
+		if ((*z < ' ' && *z != '\t') || *z == 0x7f)
+			return false;
+	return true;
+}
+
+/* A header that cannot be read is refused, never dropped: somebody relies on it. */
+static bool check_headers(const struct http_req *req, struct err *e)
+{
+	for (size_t i = 0; i < N_HEADERS; i++) {
+		const char *value = http_header(req, headers[i].cgi);
+
+		if (!value || headers[i].lenient || is_printable(value))
+			continue;
+		err_set(e, ERR_MALFORMED,
+			"The header %s holds other than printable ASCII",
+			headers[i].name);
+		err_field(e, "", "", "printable ASCII characters");
+		return err_fix(e, "Send %s in printable ASCII.", headers[i].name);
+	}
+	return true;
+}
+
 bool http_read(struct conn *c, struct arena *a, struct http_req *ret, struct err *e)
 {
 	struct str rest, path;
@@ -98,7 +152,38 @@ bool http_read(struct conn *c, struct arena *a, struct http_req *ret, struct err
 	if (path.n > LIMIT_REQUEST_PATH || rest.n > LIMIT_REQUEST_QUERY)
 		return err_set(e, ERR_TOO_LARGE, "The address is too long");
 	ret->path = str_dup(a, path);
-	return read_path(ret, path, e) && read_query(ret, rest, e);
+	return check_headers(ret, e) && read_path(ret, path, e) &&
+	       read_query(ret, rest, e);
+}
+
+/* https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/ has the
+ * key as a structured-field string, in quotes; most clients send it bare. */
+bool http_idempotency_key(const struct http_req *req, const char **ret, struct err *e)
+{
+	const char *sent = req->conn->param(req->conn, "HTTP_IDEMPOTENCY_KEY");
+	struct str v = str_trim(str_of(sent));
+	size_t n = 0;
+	bool quoted;
+	char *key;
+
+	*ret = NULL;
+	if (!sent)
+		return true;
+	quoted = v.n >= 2 && v.p[0] == '"' && v.p[v.n - 1] == '"';
+	if (quoted)
+		v = (struct str){v.p + 1, v.n - 2};
+	key = arena_alloc(req->arena, v.n + 1);
+	for (size_t i = 0; i < v.n; i++) {
+		if (quoted && v.p[i] == '\\' && i + 1 < v.n)
+			i++;
+		key[n++] = v.p[i];
+	}
+	*ret = key;
+	if (n > 0)
+		return true;
+	err_set(e, ERR_INVALID_INPUT, "The header Idempotency-Key is empty");
+	err_field(e, "/idempotency_key", "\"\"", "1 to 128 printable ASCII characters");
+	return err_fix(e, "Send a key of your own, or leave the header out.");
 }
 
 bool http_body(const struct http_req *req, struct str *ret, struct err *e)

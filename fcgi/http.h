@@ -52,14 +52,17 @@ bool http_body(const struct http_req *req, struct str *ret, struct err *e)
 	__attribute__((warn_unused_result));
 /* name as CGI spells it: "HTTP_ORIGIN", "CONTENT_TYPE". NULL when absent or empty. */
 const char *http_header(const struct http_req *req, const char *name);
+/* The header Idempotency-Key without its quotes; NULL when there is none. */
+bool http_idempotency_key(const struct http_req *req, const char **ret, struct err *e)
+	__attribute__((warn_unused_result));
 /* The value of a query parameter, or NULL. */
 const char *http_query(const struct http_req *req, const char *name);
 /* The media type without parameters is `type`. */
 bool http_has_type(const struct http_req *req, const char *type);
-/* A cookie's value, or NULL. */
 /* Whether the caller takes that media type, "application/json"; one that does not
  * say takes all. */
 bool http_accepts(const struct http_req *req, const char *type);
+/* A cookie's value, or NULL. */
 const char *http_cookie(const struct http_req *req, const char *name);
 
 void http_res_init(struct http_res *res, struct arena *a);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/base/limits.h"
+#include "core/base/nearest.h"
 #include "core/json/tree.h"
 #include "core/json/writer.h"
 #include "fcgi/documents.h"
@@ -134,7 +135,7 @@ static void serve_tools_list(struct mcp *m)
 	struct buf b;
 
 	/* One page always: some clients never ask for a second. */
-	if (json_object_get(m->rpc->params, "cursor")) {
+	if (rpc_given(m->rpc->params, "cursor")) {
 		rpc_error(m->rpc, 200, RPC_PARAMS, "Unknown cursor: there is one page",
 			  STR(""));
 		return;
@@ -243,6 +244,21 @@ static void send_refusal(struct mcp *m, const struct err *e, struct str plan)
 		send_call(m, tame(text, m->arena), STR(""), true);
 }
 
+/* Tools that this address does not show are not offered either. */
+static const char *unknown_tool(const struct mcp *m, const char *name)
+{
+	struct nearest near = {.wanted = name};
+
+	for (size_t i = 0; m->app->table[i]; i++)
+		if (shows(m, i))
+			nearest_offer(&near, m->app->table[i]->name);
+	return near.best ? arena_printf(m->arena, "Unknown tool: %s. Did you mean %s?",
+					name, near.best)
+			 : arena_printf(m->arena,
+					"Unknown tool: %s. tools/list names them all.",
+					name);
+}
+
 static const struct capability *find_tool(const struct mcp *m, const char *name)
 {
 	for (size_t i = 0; m->app->table[i]; i++)
@@ -255,7 +271,7 @@ static void serve_tools_call(struct mcp *m, struct http_res *res)
 {
 	struct face_call f = {.app = m->app, .req = m->rpc->req, .who = m->who};
 	const char *name = json_str_at(m->rpc->params, "name");
-	json_t *args = json_object_get(m->rpc->params, "arguments");
+	json_t *args = rpc_object(m->rpc->params, "arguments", m->arena);
 	struct reply reply = {0};
 	struct err e = {0};
 	struct str json;
@@ -265,7 +281,7 @@ static void serve_tools_call(struct mcp *m, struct http_res *res)
 	if (!f.cap || (args && !json_is_object(args))) {
 		rpc_error(m->rpc, 200, RPC_PARAMS,
 			  f.cap  ? "params.arguments must be an object"
-			  : name ? arena_printf(m->arena, "Unknown tool: %s", name)
+			  : name ? unknown_tool(m, name)
 				 : "params.name must be a string",
 			  STR(""));
 		return;

@@ -139,15 +139,13 @@ static bool gather_body(struct gather *g, struct err *e)
 	return true;
 }
 
-static bool gather_input(struct gather *g, const struct route *r, struct err *e)
+static bool gather_input(struct gather *g, struct err *e)
 {
-	/* Sent empty it is a wrong key, not a missing one: somebody relies on it. */
-	const char *key = g->req->conn->param(g->req->conn, "HTTP_IDEMPOTENCY_KEY");
+	const char *key;
 
-	gather_path(g, r);
 	for (size_t i = 0; i < g->req->n_query; i++)
 		gather_parameter(g, &g->req->query[i]);
-	if (!gather_body(g, e))
+	if (!gather_body(g, e) || !http_idempotency_key(g->req, &key, e))
 		return false;
 	if (key && capability_mutates(g->cap))
 		json_object_set_new(g->in, "idempotency_key", json_string(key));
@@ -243,8 +241,10 @@ void rest_serve(struct app *app, const struct http_req *req, const struct caller
 		return;
 	}
 	g.cap = f.cap = r.cap;
-	if (!auth_check_csrf(who, req, &e) || !check_accept(req, r.cap, &e) ||
-	    !gather_input(&g, &r, &e)) {
+	gather_path(&g, &r);
+	/* The body of whoever may not call this is not even read. */
+	if (!auth_check_csrf(who, req, &e) || !face_check_role(&f, &e) ||
+	    !check_accept(req, r.cap, &e) || !gather_input(&g, &e)) {
 		face_audit(&f, g.in, &e);
 		problem_answer(&e, req, reply.json, res);
 		return;

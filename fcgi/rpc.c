@@ -90,11 +90,32 @@ static bool refuse(struct rpc *r, int status, enum rpc_code code, const char *me
 
 /* --- shape -------------------------------------------------------------- */
 
+json_t *rpc_given(const json_t *parent, const char *name)
+{
+	json_t *value = json_object_get(parent, name);
+
+	if (json_is_null(value) ||
+	    (json_is_string(value) && json_string_length(value) == 0))
+		return NULL;
+	return value;
+}
+
+json_t *rpc_object(const json_t *parent, const char *name, struct arena *a)
+{
+	json_t *value = rpc_given(parent, name), *parsed;
+	struct err ignored = {0};
+
+	if (!json_is_string(value))
+		return value;
+	parsed = json_parse(a, str_of(json_string_value(value)), &ignored);
+	return json_is_object(parsed) ? parsed : value;
+}
+
 static bool read_shape(struct rpc *r, json_t *msg)
 {
 	const json_t *id = json_object_get(msg, "id");
 	const json_t *method = json_object_get(msg, "method");
-	json_t *params = json_object_get(msg, "params");
+	json_t *params = rpc_object(msg, "params", r->req->arena);
 
 	if (json_is_array(msg))
 		return refuse(r, 400, RPC_REQUEST,
@@ -252,7 +273,7 @@ bool rpc_read(struct rpc *r, const struct http_req *req, struct http_res *res)
 		return refuse(r, 400, RPC_PARSE, e.detail);
 	if (!read_shape(r, msg))
 		return false;
-	meta = json_object_get(r->params, "_meta");
+	meta = rpc_object(r->params, "_meta", req->arena);
 	r->modern = json_object_get(meta, RPC_META "protocolVersion") != NULL;
 	if (r->kind != RPC_CALL)
 		return take_note(r, r->modern);

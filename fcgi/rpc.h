@@ -44,6 +44,11 @@ struct rpc {
 bool rpc_read(struct rpc *r, const struct http_req *req, struct http_res *res)
 	__attribute__((warn_unused_result));
 
+/* A member that is there; null and "" mean that it is not. Borrowed. */
+json_t *rpc_given(const json_t *parent, const char *name);
+/* The same where an object is wanted, which may come as its JSON text. */
+json_t *rpc_object(const json_t *parent, const char *name, struct arena *a);
+
 /* data is JSON text, or empty. */
 void rpc_error(struct rpc *r, int status, enum rpc_code code, const char *message,
 	       struct str data);

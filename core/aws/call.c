@@ -194,11 +194,23 @@ static void wait_ms(struct aws *aws, int64_t ms)
 			;
 }
 
-/* One page, repeated until the deadline. */
+/* What outlives the attempt: everything else of it goes with its arena. */
+static void keep(struct arena *a, struct aws_result *r)
+{
+	r->code = r->code ? arena_strdup(a, r->code) : NULL;
+	r->message = r->message ? arena_strdup(a, r->message) : NULL;
+	r->request_id = r->request_id ? arena_strdup(a, r->request_id) : NULL;
+	if (r->out)
+		json_own(a, json_incref(r->out));
+}
+
+/* One page, repeated until the deadline; an attempt's memory is given back. */
 static bool read_page(struct aws *aws, const struct aws_op *op, const json_t *in,
 		      int64_t deadline_ms, struct arena *a, struct aws_result *ret,
 		      struct err *e)
 {
+	struct arena *unit = arena_child(a);
+
 	for (int attempt = 0;; attempt++) {
 		int64_t left = deadline_ms - aws->clock->mono_ms(aws->clock);
 		int64_t delay;
@@ -208,8 +220,10 @@ static bool read_page(struct aws *aws, const struct aws_op *op, const json_t *in
 					   : err_set(e, ERR_DEADLINE,
 						     "%s %s did not end in time",
 						     aws_op_service(op), op->name);
-		call(aws, op, in, left < aws->timeout_ms ? left : aws->timeout_ms, a,
+		call(aws, op, in, left < aws->timeout_ms ? left : aws->timeout_ms, unit,
 		     ret);
+		keep(a, ret);
+		arena_free(unit);
 		if (ret->ok)
 			return true;
 		delay = delay_ms(aws, ret, attempt);

@@ -29,6 +29,14 @@ static void die(const char *why, size_t size)
 	abort();
 }
 
+/* The unit needs more than it may have. Its arena is whole, and can be reset. */
+static void exhausted(const struct arena *a, size_t size)
+{
+	if (a->escape)
+		longjmp(*a->escape, 1);
+	die("past the cap of the unit of work", size);
+}
+
 void arena_init(struct arena *a, size_t cap)
 {
 	*a = (struct arena){.cap = cap ? cap : LIMIT_ARENA};
@@ -58,24 +66,58 @@ static size_t next_chunk_size(const struct arena *a, size_t need)
 }
 #endif
 
+/* An arena of all zeroes is a fresh one with the default cap. */
+static size_t cap_of(const struct arena *a)
+{
+	return a->cap ? a->cap : LIMIT_ARENA;
+}
+
+size_t arena_room(const struct arena *a)
+{
+	size_t room = SIZE_MAX;
+
+	for (; a; a = a->parent) {
+		const size_t left = cap_of(a) > a->used ? cap_of(a) - a->used : 0;
+
+		room = left < room ? left : room;
+	}
+	return room;
+}
+
+void arena_require(const struct arena *a, size_t size)
+{
+	if (size > arena_room(a))
+		exhausted(a, size);
+}
+
+static void count(struct arena *a, size_t size)
+{
+	for (; a; a = a->parent)
+		a->used += size;
+}
+
+static void uncount(struct arena *a)
+{
+	const size_t size = a->used;
+
+	for (; a; a = a->parent)
+		a->used -= size;
+}
+
 void *arena_alloc(struct arena *a, size_t size)
 {
 	const size_t align = _Alignof(max_align_t);
 	struct arena_chunk *c = a->chunk;
 	void *p;
 
-	/* An arena of all zeroes is a fresh one with the default cap. */
-	if (a->cap == 0)
-		a->cap = LIMIT_ARENA;
-	if (size > a->cap || a->used > a->cap - size)
-		die("past the cap of the unit of work", size);
+	arena_require(a, size);
 #ifdef ARENA_SEPARATE
 	/* Exactly as large as asked, so that one byte too far is seen. */
 	(void)align;
 	c = chunk_new(a, size ? size : 1);
 	c->used = c->size;
 	p = c->data;
-	a->used += size;
+	count(a, size);
 	memset(p, 0, size);
 #else
 	/* The cap is checked above: rounding up cannot overflow. */
@@ -84,7 +126,7 @@ void *arena_alloc(struct arena *a, size_t size)
 		c = chunk_new(a, next_chunk_size(a, rounded));
 	p = c->data + c->used;
 	c->used += rounded;
-	a->used += rounded;
+	count(a, rounded);
 	memset(p, 0, rounded);
 #endif
 	return p;
@@ -94,8 +136,9 @@ void *arena_calloc(struct arena *a, size_t n, size_t size)
 {
 	size_t total;
 
+	/* No cap is that large. */
 	if (__builtin_mul_overflow(n, size, &total))
-		die("product of sizes overflows", size);
+		exhausted(a, SIZE_MAX);
 	return arena_alloc(a, total);
 }
 
@@ -172,7 +215,7 @@ static void free_chunks(struct arena_chunk *c)
 void arena_reset(struct arena *a)
 {
 	run_deferred(a);
-	a->used = 0;
+	uncount(a);
 #ifdef ARENA_SEPARATE
 	free_chunks(a->chunk);
 	a->chunk = NULL;
@@ -193,6 +236,22 @@ void arena_reset(struct arena *a)
 void arena_free(struct arena *a)
 {
 	run_deferred(a);
+	uncount(a);
 	free_chunks(a->chunk);
-	*a = (struct arena){.cap = a->cap};
+	*a = (struct arena){.cap = a->cap, .escape = a->escape, .parent = a->parent};
+}
+
+static void free_child(void *child)
+{
+	arena_free(child);
+}
+
+struct arena *arena_child(struct arena *parent)
+{
+	struct arena *child = arena_new(parent, struct arena);
+
+	*child = (struct arena){
+		.cap = parent->cap, .escape = parent->escape, .parent = parent};
+	arena_defer(parent, free_child, child);
+	return child;
 }

@@ -7,8 +7,10 @@
  * Foreign handles (PGresult, CURL, json_t, fd) are registered with
  * arena_defer() at the line that acquires them, and released in reverse order.
  *
- * Errors: none are returned. Out of memory, or growing past the cap, aborts
- * the process: whatever was under way is in the journal.
+ * Errors: none are returned. Growing past the cap ends the unit of work: by
+ * longjmp() to `escape` where its loop has set one (a face, which then answers
+ * that this one request was too large), else by abort() (a poller, whose journal
+ * makes that safe). Out of memory always aborts.
  *
  * Under AddressSanitizer and valgrind (-DARENA_SEPARATE) each block is its own
  * malloc, so that overruns and use after reset are seen.
@@ -16,6 +18,7 @@
 #ifndef INSTANTSTART_BASE_ARENA_H
 #define INSTANTSTART_BASE_ARENA_H
 
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 
@@ -27,6 +30,8 @@ struct arena {
 	struct arena_deferred *deferred; /* newest first */
 	size_t used;                     /* bytes handed out since the last reset */
 	size_t cap;                      /* LIMIT_ARENA unless told */
+	jmp_buf *escape; /* where a unit goes that has used up its cap; NULL: abort() */
+	struct arena *parent; /* whose cap what is used here counts against, too */
 };
 
 /* cap 0 means LIMIT_ARENA. No memory is taken before the first allocation. */
@@ -52,6 +57,21 @@ char *arena_vprintf(struct arena *a, const char *fmt, va_list ap)
 
 /* Calls fn(p) at reset, in reverse order of registration. */
 void arena_defer(struct arena *a, void (*fn)(void *), void *p);
+
+/*
+ * An arena for a part of the unit, such as one attempt of a call: reset or freed
+ * sooner than its parent, and with it at the latest. What it uses counts against
+ * the parent's cap until then.
+ */
+struct arena *arena_child(struct arena *parent) __attribute__((returns_nonnull));
+
+/* How many bytes may still be taken. */
+size_t arena_room(const struct arena *a);
+/*
+ * Ends the unit now when less than size bytes are left: for whoever goes on to
+ * where it must not end, as in a callback of a library.
+ */
+void arena_require(const struct arena *a, size_t size);
 
 /* Runs the deferred calls and keeps one chunk for the next unit. */
 void arena_reset(struct arena *a);

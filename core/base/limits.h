@@ -20,8 +20,10 @@ enum {
 	LIMIT_DB_PARAM = 4 * 1024 * 1024,
 	LIMIT_LOG_LINE = 16 * 1024,
 	LIMIT_JSON_DEPTH = 64,
-	/* Violations reported for one input; the rest are counted. */
+	/* Violations reported for one input; then checking stops. */
 	LIMIT_VIOLATIONS = 32,
+	/* Values of an input that the audit row and a plan show. */
+	LIMIT_MASKED_VALUES = 4096,
 	/*
 	 * Reads that one step may make in one claim before it settles. SageMaker has
 	 * more than 1500 quotas, a hundred a page, and as many defaults.

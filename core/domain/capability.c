@@ -128,8 +128,9 @@ const struct field *capability_options(const struct capability *cap)
 	return capability_mutates(cap) ? options_change : options_none;
 }
 
-bool capability_split(const struct capability *cap, const json_t *all, struct arena *a,
-		      json_t **ret_in, struct call_options *ret, struct err *e)
+bool capability_split(const struct capability *cap, const json_t *all, bool texts,
+		      struct arena *a, json_t **ret_in, struct call_options *ret,
+		      struct err *e)
 {
 	const struct field *fields = capability_options(cap);
 	json_t *own = json_new_object(a), *options = json_new_object(a);
@@ -139,8 +140,8 @@ bool capability_split(const struct capability *cap, const json_t *all, struct ar
 
 	json_object_foreach((json_t *)(uintptr_t)all, key, value)
 		json_object_set(field_find(fields, key) ? options : own, key, value);
-	*ret_in = own;
-	if (!field_decode(fields, options, a, &in, e))
+	*ret_in = field_sent(cap->in ? cap->in : options_none, own, texts, a);
+	if (!field_decode(fields, field_sent(fields, options, texts, a), a, &in, e))
 		return false;
 	ret->idempotency_key = in.idempotency_key;
 	ret->dry_run = in.dry_run != NULL;

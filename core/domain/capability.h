@@ -151,11 +151,12 @@ bool capability_mutates(const struct capability *cap);
 const struct field *capability_options(const struct capability *cap);
 /*
  * Takes the call options out of what was sent: *ret_in keeps the rest, which
- * goes to capability_invoke(). Sets the options' members of *ret only.
+ * goes to capability_invoke(). Sets the options' members of *ret only. What is blank
+ * counts as not given, and with `texts` values may come as text: see field_sent().
  */
-bool capability_split(const struct capability *cap, const json_t *all, struct arena *a,
-		      json_t **ret_in, struct call_options *ret, struct err *e)
-	__attribute__((warn_unused_result));
+bool capability_split(const struct capability *cap, const json_t *all, bool texts,
+		      struct arena *a, json_t **ret_in, struct call_options *ret,
+		      struct err *e) __attribute__((warn_unused_result));
 
 /* FORBIDDEN. capability_invoke() asks it as well. */
 bool capability_check_role(const struct call *c, struct err *e)

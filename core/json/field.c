@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/limits.h"
 #include "core/json/tree.h"
 
 const struct field *field_find(const struct field *fields, const char *name)
@@ -82,41 +83,78 @@ json_t *field_from_text(const struct field *f, const char *text)
 	return list;
 }
 
-static void mask_members(const struct field *fields, json_t *tree);
+/* --- masks ------------------------------------------------------------------- */
 
-static void mask_member(const struct field *f, json_t *tree, json_t *value)
-{
-	if (f->flags & FIELD_SECRET) {
-		json_object_set_new(tree, f->name, json_string("(secret)"));
-	} else if (f->fields && json_is_array(value)) {
-		for (size_t i = 0; i < json_array_size(value); i++)
-			mask_members(f->fields, json_array_get(value, i));
-	} else if (f->fields) {
-		mask_members(f->fields, value);
-	}
-}
+static json_t *mask_members(const struct field *fields, const json_t *in, size_t *left);
 
-static void mask_members(const struct field *fields, json_t *tree)
+/* A copy of as much as `left` allows, in values; a new reference. */
+static json_t *copy_some(const json_t *in, size_t *left)
 {
 	const char *name;
-	json_t *value;
+	json_t *copy, *value;
 
-	/* Replacing the value of a member that exists keeps the walk valid. */
-	json_object_foreach(tree, name, value) {
-		const struct field *f = field_find(fields, name);
-
-		/* A misspelt name may hold what should have been a secret. */
-		if (f)
-			mask_member(f, tree, value);
-		else
-			json_object_set_new(tree, name, json_string("(unknown)"));
+	if (*left == 0)
+		return json_string("(more)");
+	--*left;
+	if (json_is_array(in)) {
+		copy = json_array();
+		for (size_t i = 0; i < json_array_size(in) && *left > 0; i++)
+			json_array_append_new(copy,
+					      copy_some(json_array_get(in, i), left));
+		return copy;
 	}
+	if (!json_is_object(in))
+		return json_incref((json_t *)(uintptr_t)in);
+	copy = json_object();
+	json_object_foreach((json_t *)(uintptr_t)in, name, value) {
+		if (*left == 0)
+			break;
+		json_object_set_new(copy, name, copy_some(value, left));
+	}
+	return copy;
+}
+
+static json_t *mask_member(const struct field *f, const json_t *value, size_t *left)
+{
+	json_t *list;
+
+	/* A misspelt name may hold what should have been a secret. */
+	if (!f)
+		return json_string("(unknown)");
+	if (f->flags & FIELD_SECRET)
+		return json_string("(secret)");
+	if (!f->fields)
+		return copy_some(value, left);
+	if (!json_is_array(value))
+		return mask_members(f->fields, value, left);
+	list = json_array();
+	for (size_t i = 0; i < json_array_size(value) && *left > 0; i++)
+		json_array_append_new(
+			list, mask_members(f->fields, json_array_get(value, i), left));
+	return list;
+}
+
+static json_t *mask_members(const struct field *fields, const json_t *in, size_t *left)
+{
+	json_t *copy, *value;
+	const char *name;
+
+	if (!json_is_object(in))
+		return copy_some(in, left);
+	copy = json_object();
+	json_object_foreach((json_t *)(uintptr_t)in, name, value) {
+		if (*left == 0)
+			break;
+		--*left;
+		json_object_set_new(copy, name,
+				    mask_member(field_find(fields, name), value, left));
+	}
+	return copy;
 }
 
 json_t *field_mask(const struct field *fields, const json_t *in, struct arena *a)
 {
-	json_t *copy = json_own(a, in ? json_deep_copy(in) : json_object());
+	size_t left = LIMIT_MASKED_VALUES;
 
-	mask_members(fields, copy);
-	return copy;
+	return in ? json_own(a, mask_members(fields, in, &left)) : json_new_object(a);
 }

@@ -141,12 +141,23 @@ bool field_decode(const struct field *fields, const json_t *in, struct arena *a,
  */
 json_t *field_from_text(const struct field *f, const char *text);
 
+/*
+ * What was meant by `in`, an object as it was sent: null and "" for an optional member
+ * are left out, since many clients send them for "not given" (a member of type
+ * FIELD_ANY stays, and so do the members of maps and lists). With `texts`, a string
+ * that holds exactly one JSON value of the member's type becomes that value. What does
+ * not fit stays as it is, for field_decode() to refuse. Shares values with `in`.
+ */
+json_t *field_sent(const struct field *fields, const json_t *in, bool texts,
+		   struct arena *a);
+
 /* The decoded, defaulted struct as a canonical tree: input of digests. */
 json_t *field_encode(const struct field *fields, const void *in, struct arena *a);
 
 /*
  * A copy of `in`, an input, in which the members flagged FIELD_SECRET read
- * "(secret)", and those that no row names "(unknown)".
+ * "(secret)", and those that no row names "(unknown)". It holds the first
+ * LIMIT_MASKED_VALUES values of an input that has more.
  */
 json_t *field_mask(const struct field *fields, const json_t *in, struct arena *a);
 

@@ -11,7 +11,11 @@
 #include "core/json/tree.h"
 
 /* A pattern that backtracks more than this is taken as not matching. */
-enum { MATCH_LIMIT = 100000, MATCH_HEAP_KIB = 1024 };
+enum {
+	MATCH_LIMIT = 100000,
+	MATCH_HEAP_KIB = 1024,
+	MEANT_MAX = 512 /* nothing is meant by a longer text */
+};
 
 /* One check of one tree: where its violations gather. */
 struct check {
@@ -20,7 +24,7 @@ struct check {
 	 * matches of a long list would add up to its cap. */
 	struct arena scratch;
 	struct violation *violations; /* LIMIT_VIOLATIONS of them, or NULL */
-	size_t n;                     /* all that were met, also those beyond the limit */
+	size_t n;                     /* LIMIT_VIOLATIONS: there may be more */
 };
 
 /* Where we are; printed as a JSON pointer only when something is wrong there. */
@@ -52,7 +56,17 @@ static void print_place(struct buf *out, const struct place *at)
 	}
 }
 
-/* The next free violation, filled in but for `expected`; NULL past the limit. */
+/*
+ * Nothing more can be told: looking on would only cost the time of everybody else.
+ * A refused list or map is not walked either, so that what a refusal costs is bounded
+ * by our limits, not by what was sent.
+ */
+static bool is_full(const struct check *c)
+{
+	return c->n >= LIMIT_VIOLATIONS;
+}
+
+/* The next free violation, filled in but for `expected`. Not when full. */
 static struct violation *violate(struct check *c, const struct place *at,
 				 const char *detail, const char *seen)
 {
@@ -61,9 +75,7 @@ static struct violation *violate(struct check *c, const struct place *at,
 
 	if (!c->violations)
 		c->violations = arena_array(c->arena, struct violation, LIMIT_VIOLATIONS);
-	if (c->n++ >= LIMIT_VIOLATIONS)
-		return NULL;
-	v = &c->violations[c->n - 1];
+	v = &c->violations[c->n++];
 	buf_init(&pointer, c->arena, LIMIT_REQUEST_BODY);
 	print_place(&pointer, at);
 	str_copy(v->field, sizeof(v->field), buf_cstr(&pointer));
@@ -128,7 +140,10 @@ static bool fits_length(const struct field *f, size_t n)
 /* "" when nothing comes to mind, or what does would be refused as well. */
 static const char *hint(struct check *c, const struct field *f, const json_t *value)
 {
-	const char *z = f->meant && value ? f->meant(c->arena, value) : NULL;
+	const bool guess =
+		f->meant && value &&
+		(!json_is_string(value) || json_string_length(value) < MEANT_MAX);
+	const char *z = guess ? f->meant(c->arena, value) : NULL;
 
 	if (!z || !fits_length(f, field_characters(z)) || !allowed(f->one_of, z) ||
 	    (f->pattern && !matches(c, f->pattern, z)))
@@ -139,22 +154,27 @@ static const char *hint(struct check *c, const struct field *f, const json_t *va
 static void refuse(struct check *c, const struct place *at, const struct field *f,
 		   const json_t *value, const char *detail)
 {
-	struct violation *v =
-		violate(c, at, detail, value ? field_show(c->arena, value) : NULL);
+	struct violation *v;
 
-	if (v)
-		str_copy(v->expected, sizeof(v->expected),
-			 arena_printf(c->arena, "%s%s", hint(c, f, value),
-				      field_expected(c->arena, f)));
+	if (is_full(c))
+		return;
+	v = violate(c, at, detail, value ? field_show(c->arena, value) : NULL);
+	str_copy(v->expected, sizeof(v->expected),
+		 arena_printf(c->arena, "%s%s", hint(c, f, value),
+			      field_expected(c->arena, f)));
 }
 
-static void check_length(struct check *c, const struct place *at, const struct field *f,
+/* false: it was refused. */
+static bool check_length(struct check *c, const struct place *at, const struct field *f,
 			 const json_t *value, size_t n)
 {
 	if ((int64_t)n < f->min)
 		refuse(c, at, f, value, n == 0 ? "must not be empty" : "is too short");
 	else if (field_has_max(f) && (int64_t)n > f->max)
 		refuse(c, at, f, value, "is too long");
+	else
+		return true;
+	return false;
 }
 
 static void check_words(struct check *c, const struct place *at, const struct field *f,
@@ -171,14 +191,10 @@ static void check_words(struct check *c, const struct place *at, const struct fi
 static void check_string(struct check *c, const struct place *at, const struct field *f,
 			 const json_t *value)
 {
-	const size_t before = c->n;
-
-	if (!json_is_string(value)) {
+	if (!json_is_string(value))
 		refuse(c, at, f, value, "has the wrong type");
-		return;
-	}
-	check_length(c, at, f, value, field_characters(json_string_value(value)));
-	if (c->n == before)
+	else if (check_length(c, at, f, value,
+			      field_characters(json_string_value(value))))
 		check_words(c, at, f, value);
 }
 
@@ -228,10 +244,13 @@ static void check_map(struct check *c, const struct place *at, const struct fiel
 		refuse(c, at, f, value, "has the wrong type");
 		return;
 	}
-	check_length(c, at, f, value, json_object_size(value));
+	if (!check_length(c, at, f, value, json_object_size(value)))
+		return;
 	json_object_foreach((json_t *)(uintptr_t)value, name, member) {
 		const struct place here = {.up = at, .name = name, .secret = at->secret};
 
+		if (is_full(c))
+			return;
 		if (!json_is_string(member))
 			refuse(c, &here, f, member, "has the wrong type");
 		else
@@ -282,13 +301,14 @@ static void check_list(struct check *c, const struct place *at, const struct fie
 		refuse(c, at, f, value, "has the wrong type");
 		return;
 	}
-	check_length(c, at, f, value, json_array_size(value));
+	if (!check_length(c, at, f, value, json_array_size(value)))
+		return;
 	item.flags &= ~(unsigned)FIELD_MANY;
 	item.min = 0;
 	item.max = 0;
 	if (item.type == FIELD_STRS)
 		item.type = FIELD_STR;
-	for (size_t i = 0; i < json_array_size(value); i++) {
+	for (size_t i = 0; i < json_array_size(value) && !is_full(c); i++) {
 		const struct place here = {.up = at, .index = i, .secret = at->secret};
 
 		check_one(c, &here, &item, json_array_get(value, i));
@@ -305,13 +325,14 @@ static void check_unknown(struct check *c, const struct place *at,
 		const struct place here = {.up = at, .name = name, .secret = at->secret};
 		struct violation *v;
 
+		if (is_full(c))
+			return;
 		if (field_find(fields, name))
 			continue;
 		/* Its value may be a secret under a misspelt name. */
 		v = violate(c, &here, "is not known here", name);
-		if (v)
-			str_copy(v->expected, sizeof(v->expected),
-				 field_nearest(c->arena, fields, name));
+		str_copy(v->expected, sizeof(v->expected),
+			 field_nearest(c->arena, fields, name));
 	}
 }
 
@@ -351,11 +372,11 @@ static bool report(const struct check *c, struct err *e)
 	if (c->n == 1)
 		err_set(e, ERR_INVALID_INPUT, "%s %s", where, v->detail);
 	else
-		err_set(e, ERR_INVALID_INPUT, "%zu values are not valid; %s %s", c->n,
-			where, v->detail);
+		err_set(e, ERR_INVALID_INPUT, "%s%zu values are not valid; %s %s",
+			is_full(c) ? "At least " : "", c->n, where, v->detail);
 	err_field(e, v->field, v->seen, v->expected);
 	e->violations = v;
-	e->n_violations = c->n < LIMIT_VIOLATIONS ? c->n : LIMIT_VIOLATIONS;
+	e->n_violations = c->n;
 	return false;
 }
 

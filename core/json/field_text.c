@@ -5,10 +5,11 @@
 #include <string.h>
 
 #include "core/base/limits.h"
+#include "core/base/nearest.h"
 #include "core/json/tree.h"
 
 /* What a violation can hold is shorter: longer texts are cut there. */
-enum { TEXT_MAX = 1024, NAME_MAX_LEN = 64 };
+enum { TEXT_MAX = 1024 };
 
 bool field_has_min(const struct field *f)
 {
@@ -145,67 +146,42 @@ const char *field_expected(struct arena *a, const struct field *f)
 	return buf_cstr(&out);
 }
 
-/* "node-count", "nodeCount" and "NodeCount" are the same slip of node_count. */
-static size_t fold(char *dst, size_t size, const char *name)
+/*
+ * What AWS, Kubernetes, Terraform and models call what a member of ours is called, in
+ * any spelling. Where several of ours are listed for a name, the first that the
+ * object has is meant.
+ */
+static const struct alias {
+	const char *theirs, *ours;
+} aliases[] = {
+#define A(ours, theirs) {theirs, ours},
+#include "core/json/aliases.def"
+#undef A
+};
+
+static const char *find_alias(const struct field *fields, const char *name)
 {
-	size_t n = 0;
-
-	for (; *name && n < size; name++) {
-		const char c = *name;
-
-		if (c >= 'A' && c <= 'Z')
-			dst[n++] = (char)(c - 'A' + 'a');
-		else if (c != '-' && c != '_' && c != ' ')
-			dst[n++] = c;
-	}
-	return n;
-}
-
-static size_t least(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
-/* Levenshtein distance of the folded names. */
-static size_t distance(const char *left, const char *right)
-{
-	char l[NAME_MAX_LEN], r[NAME_MAX_LEN];
-	const size_t nl = fold(l, sizeof(l), left), nr = fold(r, sizeof(r), right);
-	size_t row[NAME_MAX_LEN + 1];
-
-	for (size_t j = 0; j <= nr; j++)
-		row[j] = j;
-	for (size_t i = 1; i <= nl; i++) {
-		size_t corner = row[0];
-
-		row[0] = i;
-		for (size_t j = 1; j <= nr; j++) {
-			const size_t change = corner + (l[i - 1] != r[j - 1]);
-
-			corner = row[j];
-			row[j] = least(change, least(row[j], row[j - 1]) + 1);
-		}
-	}
-	return row[nr];
+	for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++)
+		if (nearest_same(aliases[i].theirs, name) &&
+		    field_find(fields, aliases[i].ours))
+			return aliases[i].ours;
+	return NULL;
 }
 
 const char *field_nearest(struct arena *a, const struct field *fields, const char *name)
 {
-	const struct field *best = NULL;
-	/* Farther than a third of its letters, a name is another word. */
-	size_t best_distance = least(strlen(name), NAME_MAX_LEN) / 3 + 1;
+	struct nearest near = {.wanted = name};
 	struct buf out;
 
-	for (const struct field *f = fields; f->name; f++) {
-		const size_t d = distance(f->name, name);
+	for (const struct field *f = fields; f->name; f++)
+		nearest_offer(&near, f->name);
+	if (!near.best || near.distance > 0) {
+		const char *alias = find_alias(fields, name);
 
-		if (d < best_distance) {
-			best_distance = d;
-			best = f;
-		}
+		near.best = alias ? alias : near.best;
 	}
-	if (best)
-		return arena_printf(a, "did you mean %s?", best->name);
+	if (near.best)
+		return arena_printf(a, "did you mean %s?", near.best);
 	buf_init(&out, a, TEXT_MAX);
 	buf_adds(&out, fields->name ? "one of " : "no members at all");
 	for (const struct field *f = fields; f->name; f++)

@@ -28,6 +28,8 @@ enum {
 	ANSWER_HEADERS_MAX = 100,
 	ANSWER_HEADER_BYTES_MAX = 64 * 1024,
 	CA_FILE_MAX = 4 * 1024 * 1024,
+	/* What callbacks take, but for the body: copies of headers. */
+	CALLBACK_ROOM = 4 * ANSWER_HEADER_BYTES_MAX,
 };
 
 struct net_curl {
@@ -47,6 +49,7 @@ struct exchange {
 	int sendings;
 	bool stopped; /* on_data had enough */
 	bool headers_too_large;
+	bool no_room; /* the unit of work has no memory left for the body */
 };
 
 static bool may_repeat(const char *method)
@@ -107,6 +110,10 @@ static size_t on_body(char *p, size_t one, size_t n, void *ctx)
 		x->stopped = !x->req->on_data(x->req->on_data_ctx, p, n);
 		return x->stopped ? 0 : n;
 	}
+	/* The unit may not end in here: libcurl would be left in the middle. */
+	x->no_room = arena_room(x->arena) < 2 * (x->body.len + n) + CALLBACK_ROOM;
+	if (x->no_room)
+		return 0;
 	buf_add(&x->body, p, n);
 	return x->body.overflow ? 0 : n;
 }
@@ -164,6 +171,11 @@ static bool failed(struct exchange *x, CURLcode code, struct err *e)
 	if (x->body.overflow)
 		return err_set(e, errc, "the answer is longer than %d bytes",
 			       LIMIT_CLOUD_BODY);
+	if (x->no_room)
+		return err_set(e, errc,
+			       "the answer, after %zu bytes, needs more memory than one "
+			       "request may use",
+			       x->body.len);
 	if (x->headers_too_large)
 		return err_set(e, errc, "the answer's headers are too large");
 	return err_set(e, errc, "%s %s", curl_easy_strerror(code),
@@ -187,6 +199,7 @@ static bool curl_send(struct transport *t, struct arena *a,
 	ret->header = arena_array(a, struct http_header, ANSWER_HEADERS_MAX);
 	buf_init(&x.body, a, LIMIT_CLOUD_BODY);
 	set_options(nc, &x, headers);
+	arena_require(a, CALLBACK_ROOM);
 	code = curl_easy_perform(nc->easy);
 	if (code != CURLE_OK && !x.stopped)
 		return failed(&x, code, e);

@@ -41,6 +41,7 @@ static void open_world(struct world *w)
 	clock_manual_init(&w->clock, start_ms);
 	rng_seeded_init(&w->rng, 7);
 	w->net.transport.send = fake_send;
+	w->net.keep = &w->arena;
 	w->aws = (struct aws){
 		.net = &w->net.transport,
 		.clock = &w->clock.clock,

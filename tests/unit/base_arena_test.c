@@ -145,3 +145,52 @@ Test(arena, overflowing_product_aborts, .signal = SIGABRT)
 	arena_calloc(&a, many, 3);
 	exit(0);
 }
+
+/* A face's unit ends where it began; nothing that was deferred is forgotten. */
+Test(arena, growth_past_the_cap_goes_to_the_escape)
+{
+	jmp_buf escape;
+	struct note note = {0};
+	struct call released = {&note, 'r'};
+	struct arena a;
+
+	arena_init(&a, 4096);
+	a.escape = &escape;
+	if (setjmp(escape) == 0) {
+		struct arena *child = arena_child(&a);
+
+		arena_defer(child, write_down, &released);
+		arena_alloc(child, 2048);
+		arena_alloc(&a, 4000);
+		cr_assert_fail("the cap was passed");
+	}
+	arena_reset(&a);
+	cr_expect_eq(note.n, 1);
+	cr_expect_eq(a.used, 0);
+	if (setjmp(escape) == 0) {
+		volatile size_t n = SIZE_MAX / 2;
+
+		arena_calloc(&a, n, 3);
+		cr_assert_fail("the product was passed");
+	}
+	arena_free(&a);
+}
+
+Test(arena, what_a_child_uses_counts_until_it_is_reset)
+{
+	struct arena a, *child;
+	size_t before;
+
+	arena_init(&a, 0);
+	child = arena_child(&a);
+	before = a.used;
+	arena_alloc(child, 1000);
+	cr_expect_geq(a.used, before + 1000);
+	cr_expect_eq(arena_room(child), arena_room(&a));
+	arena_reset(child);
+	cr_expect_eq(a.used, before);
+	arena_alloc(child, 1000);
+	arena_free(child);
+	cr_expect_eq(a.used, before);
+	arena_free(&a);
+}

@@ -6,6 +6,7 @@
 #include "core/base/limits.h"
 #include "core/json/tree.h"
 #include "core/live/park.h"
+#include "fcgi/app.h"
 #include "fcgi/auth.h"
 #include "fcgi/documents.h"
 #include "fcgi/http.h"
@@ -97,6 +98,17 @@ Test(fcgi_request, addresses)
 		{"/%4", ERR_MALFORMED, NULL, NULL},
 		{"/%zz", ERR_MALFORMED, NULL, NULL},
 		{"/a?x=%ff", ERR_MALFORMED, NULL, NULL},
+		/* nginx, or a proxy before it, would read other addresses here. */
+		{"//a", ERR_MALFORMED, NULL, NULL},
+		{"/a//b", ERR_MALFORMED, NULL, NULL},
+		{"/a/./b", ERR_MALFORMED, NULL, NULL},
+		{"/a/../b", ERR_MALFORMED, NULL, NULL},
+		{"/a/%2e%2e/b", ERR_MALFORMED, NULL, NULL},
+		{"/a/%2E./b", ERR_MALFORMED, NULL, NULL},
+		{"/a/..", ERR_MALFORMED, NULL, NULL},
+		{"/a\\b", ERR_MALFORMED, NULL, NULL},
+		{"/a/%5c..%5cb", ERR_MALFORMED, NULL, NULL},
+		{"/a/...", ERR_NONE, "a|...", ""},
 		{"/1/2/3/4/5/6/7/8/9/10/11/12/13", ERR_NO_SUCH_ROUTE, NULL, NULL},
 	};
 
@@ -578,4 +590,123 @@ Test(fcgi_request, park_tickets)
 		cr_expect_eq(park_parse(rows[i].text, op, sizeof(op), &version, &seconds),
 			     rows[i].ok, "%s", rows[i].text ? rows[i].text : "NULL");
 	}
+}
+
+/* What the program relies on is refused when it cannot be read, never dropped. */
+Test(fcgi_request, headers_are_checked_where_they_are_read)
+{
+	static const struct {
+		const char *header, *value;
+		bool read;
+	} rows[] = {
+		{"HTTP_IDEMPOTENCY_KEY", "ci-17", true},
+		{"HTTP_IDEMPOTENCY_KEY", "\xff\xfe", false},
+		{"HTTP_IDEMPOTENCY_KEY", "schl\xc3\xbcssel", false},
+		{"HTTP_IDEMPOTENCY_KEY", "a\x01", false},
+		{"HTTP_IF_MATCH", "\"\xe4\"", false},
+		{"HTTP_AUTHORIZATION", "Bearer \x80", false},
+		{"HTTP_HOST", "localh\xc3\xb6st", false},
+		{"HTTP_ORIGIN", "http://\x7f", false},
+		{"CONTENT_TYPE", "application/\xff", false},
+		/* Cookies of others, languages, and headers with errors of their own. */
+		{"HTTP_COOKIE", "other=\xff", true},
+		{"HTTP_ACCEPT", "\xff", true},
+		{"HTTP_MCP_NAME", "\xff", true},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct http_req req;
+		struct err e = {0};
+		struct arena a;
+		struct fake f;
+
+		arena_init(&a, 0);
+		fake_init(&f, "POST", "/a");
+		fake_set(&f, rows[i].header, rows[i].value);
+		cr_expect_eq(http_read(&f.conn, &a, &req, &e), rows[i].read, "%s: %s",
+			     rows[i].header, rows[i].value);
+		cr_expect_eq(e.code, rows[i].read ? ERR_NONE : ERR_MALFORMED);
+		cr_expect(rows[i].read || e.fix[0]);
+		arena_free(&a);
+	}
+}
+
+Test(fcgi_request, a_quoted_key_is_the_unquoted_one)
+{
+	static const struct {
+		const char *sent, *key; /* NULL key: refused */
+	} rows[] = {
+		{NULL, ""},
+		{"abc", "abc"},
+		{"\"abc\"", "abc"},
+		{" \"abc\" ", "abc"},
+		{"\"a\\\"b\"", "a\"b"},
+		{"a\"b", "a\"b"},
+		{"\"", "\""},
+		{"", NULL},
+		{"\"\"", NULL},
+		{"  ", NULL},
+		{"a\\b", "a\\b"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *key = "unset";
+		struct http_req req;
+		struct err e = {0};
+		struct arena a;
+		struct fake f;
+
+		arena_init(&a, 0);
+		fake_init(&f, "POST", "/a");
+		if (rows[i].sent)
+			fake_set(&f, "HTTP_IDEMPOTENCY_KEY", rows[i].sent);
+		cr_assert(http_read(&f.conn, &a, &req, &e));
+		cr_expect_eq(http_idempotency_key(&req, &key, &e), rows[i].key != NULL,
+			     "%s", rows[i].sent);
+		if (!rows[i].sent)
+			cr_expect_null(key);
+		else if (rows[i].key)
+			cr_expect_str_eq(key, rows[i].key);
+		arena_free(&a);
+	}
+}
+
+/* Memory for one request is used up: that request is told, the worker lives on. */
+Test(fcgi_request, a_request_that_needs_too_much_memory_is_refused_alone)
+{
+	static const struct {
+		const char *method, *status, *code;
+	} rows[] = {
+		{"GET", "Status: 413", "\"code\":\"too-large\""},
+		{"POST", "Status: 405", "\"code\":\"method-not-allowed\""},
+	};
+	struct config cfg = {.hosts = ""};
+	struct arena process, a;
+	struct app app;
+	struct fake f;
+
+	arena_init(&process, 0);
+	app = (struct app){.cfg = &cfg,
+			   .clock = clock_system(),
+			   .metrics = metrics_new(),
+			   .db = db_new(&process, (struct secret){0}, "test",
+					clock_system(), rng_system())};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		/* The list of problems takes more than that; what refuses does not. */
+		arena_init(&a, 24 * 1024);
+		fake_init(&f, rows[i].method, "/api/v1/problems");
+		fake_set(&f, "HTTP_HOST", "localhost");
+		app_serve(&app, &a, &f.conn);
+		cr_expect(strstr(f.out, rows[i].status), "%s", f.out);
+		cr_expect(strstr(f.out, rows[i].code), "%s", f.out);
+		arena_free(&a);
+	}
+	/* And with memory enough the same worker answers. */
+	arena_init(&a, 0);
+	fake_init(&f, "GET", "/api/v1/problems");
+	fake_set(&f, "HTTP_HOST", "localhost");
+	app_serve(&app, &a, &f.conn);
+	cr_expect(strstr(f.out, "Status: 200"), "%s", f.out);
+	arena_free(&a);
+	arena_free(&process);
 }

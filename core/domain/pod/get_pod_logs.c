@@ -1,9 +1,8 @@
 /* get_pod_logs: a bounded piece of a log, for reading and for downloading. */
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
 #include <string.h>
 
 #include "core/base/limits.h"
+#include "core/base/pattern.h"
 #include "core/domain/cluster/cluster_in.h"
 #include "core/domain/pod/log_tail.h"
 #include "core/domain/pod/pod.h"
@@ -17,9 +16,7 @@ enum {
 	/* Escaped and with what is no UTF-8 replaced it must fit an answer. */
 	TEXT_MAX = 2 * 1024 * 1024,
 	FETCH_LINES = 100000, /* that grep looks at */
-	MATCH_LIMIT = 100000, /* of backtracking in one line */
-	MATCH_KB = 4096,
-	MATCH_MS = 3000, /* for all lines */
+	MATCH_MS = 1000,      /* for all lines */
 	LINE_BYTES = 4096
 };
 
@@ -82,83 +79,44 @@ static const struct field get_logs_out[] = {
 /* --- text ------------------------------------------------------------------------- */
 
 struct wanted {
-	pcre2_code *code; /* NULL: every line */
-	pcre2_match_data *data;
-	pcre2_match_context *context;
+	struct pattern *pattern; /* NULL: every line */
 	const char *grep;
-	int64_t until_ms;
+	struct pattern_budget budget; /* for all lines */
 };
-
-static void free_code(void *p)
-{
-	pcre2_code_free(p);
-}
-
-static void free_data(void *p)
-{
-	pcre2_match_data_free(p);
-}
-
-static void free_context(void *p)
-{
-	pcre2_match_context_free(p);
-}
 
 static bool compile(struct call *c, const char *grep, struct wanted *w, struct err *e)
 {
-	PCRE2_UCHAR why[160];
-	PCRE2_SIZE at;
-	int code;
+	const char *why;
 
-	*w = (struct wanted){0};
+	*w = (struct wanted){.grep = grep, .budget.left_ns = (int64_t)MATCH_MS * 1000000};
 	if (!grep)
 		return true;
-	w->code = pcre2_compile((PCRE2_SPTR)grep, PCRE2_ZERO_TERMINATED, 0, &code, &at,
-				NULL);
-	if (!w->code) {
-		pcre2_get_error_message(code, why, sizeof(why));
-		err_set(e, ERR_INVALID_INPUT, "The regular expression is not valid: %s",
-			(const char *)why);
-		return err_field(e, "/grep", grep, "a PCRE regular expression");
-	}
-	arena_defer(c->arena, free_code, w->code);
-	w->data = pcre2_match_data_create_from_pattern(w->code, NULL);
-	w->context = pcre2_match_context_create(NULL);
-	arena_defer(c->arena, free_data, w->data);
-	arena_defer(c->arena, free_context, w->context);
-	pcre2_set_match_limit(w->context, MATCH_LIMIT);
-	pcre2_set_heap_limit(w->context, MATCH_KB);
-	w->grep = grep;
-	w->until_ms = c->clock->mono_ms(c->clock) + MATCH_MS;
-	return true;
-}
-
-static bool too_costly(const struct wanted *w, const char *why, struct err *e)
-{
-	err_set(e, ERR_INVALID_INPUT, "The regular expression takes too long: %s", why);
-	err_field(e, "/grep", w->grep,
-		  "one without nested repetitions, such as (a+)+; or a smaller tail");
-	return false;
+	w->pattern = pattern_compile(c->arena, grep, &why);
+	if (w->pattern)
+		return true;
+	err_set(e, ERR_INVALID_INPUT, "The regular expression is not valid: %s", why);
+	return err_field(e, "/grep", grep, "a PCRE regular expression");
 }
 
 /* A line that cannot be judged in time is not left out in silence. */
-static bool matches(struct call *c, const struct wanted *w, struct str s, bool *ret,
-		    struct err *e)
+static bool matches(struct wanted *w, struct str s, bool *ret, struct err *e)
 {
 	const size_t n = s.n < LINE_BYTES ? s.n : LINE_BYTES;
-	int found;
+	enum pattern_result found = PATTERN_YES;
 
-	*ret = true;
-	if (!w->code)
+	if (w->pattern)
+		found = pattern_match(w->pattern, (struct str){s.p, n}, &w->budget);
+	*ret = found == PATTERN_YES;
+	if (found != PATTERN_TOO_COSTLY)
 		return true;
-	if (c->clock->mono_ms(c->clock) > w->until_ms)
-		return too_costly(w, "not all lines were looked at in 3 seconds", e);
-	found = pcre2_match(w->code, (PCRE2_SPTR)s.p, n, 0, 0, w->data, w->context);
-	*ret = found >= 0;
-	if (found == PCRE2_ERROR_MATCHLIMIT || found == PCRE2_ERROR_HEAPLIMIT ||
-	    found == PCRE2_ERROR_DEPTHLIMIT)
-		return too_costly(w, "one line has too many ways to match", e);
-	return true;
+	err_set(e, ERR_INVALID_INPUT,
+		"The regular expression takes too long: not all lines could be matched "
+		"in %d ms of processor time",
+		MATCH_MS);
+	err_field(e, "/grep", w->grep,
+		  "one without nested repetitions such as (a+)+, or a smaller tail");
+	return err_fix(e, "Simplify the pattern, or download the log and search it "
+			  "yourself.");
 }
 
 /* --- the container ----------------------------------------------------------------- */
@@ -198,7 +156,7 @@ static json_t *about(struct call *c, const struct get_logs *q, const json_t *pod
 
 struct reading {
 	struct call *c;
-	const struct wanted *wanted;
+	struct wanted *wanted;
 	struct log_tail tail;
 	struct kube_lines lines;
 	int64_t seen;    /* lines */
@@ -216,7 +174,7 @@ static bool on_line(void *ctx, const char *p, size_t n, bool cut)
 
 	log_line_split((struct str){p, n}, &time, &text);
 	r->seen++;
-	if (!matches(r->c, r->wanted, text, &wanted, r->e)) {
+	if (!matches(r->wanted, text, &wanted, r->e)) {
 		r->failed = true;
 		return false;
 	}
