@@ -211,6 +211,31 @@ function walk(schema, where)
 		walk(schema.items, `${where}[]`);
 }
 
+test('what clients send for nothing is nothing, and models may send texts', async () => {
+	const result = async params => (await modern(s, 'tools/call', {name: 'list_operations', ...params})).json.result;
+	const plain = await result({arguments: {limit: 5}});
+
+	for (const args of [{limit: '5'}, {limit: 5, cursor: null, state: '', kind: null}, '{"limit": 5}'])
+		assert.deepEqual((await result({arguments: args})).structuredContent, plain.structuredContent, JSON.stringify(args));
+	for (const args of [null, ''])
+		assert(!(await result({arguments: args})).isError, JSON.stringify(args));
+	assert((await result({arguments: {limit: 'five'}})).isError);
+	/* Legacy: params, _meta and cursor. */
+	for (const params of [null, '', {_meta: null}, {cursor: null}, {cursor: '', _meta: ''}])
+		assert((await post(s, {jsonrpc: '2.0', id: 1, method: 'tools/list', params})).json.result?.tools, JSON.stringify(params));
+	const slash = await fetch(`${s.url}/mcp/`, {method: 'POST', headers: {authorization: `Bearer ${s.tokens.admin}`,
+		'content-type': 'application/json'}, body: JSON.stringify({jsonrpc: '2.0', id: 1, method: 'ping'})});
+
+	assert.deepEqual((await slash.json()).result, {});
+});
+
+test('unknown tools lead to the nearest, members of others to ours', async () => {
+	assert.match((await tool(s, 'getOperation', {})).rpc.message, /Did you mean get_operation\?/);
+	assert.match((await tool(s, 'create_clusters', {})).rpc.message, /Did you mean create_cluster\?/);
+	assert.match((await tool(s, 'list_operations', {MaxResults: 5})).content[0].text, /did you mean limit\?/);
+	assert.match((await tool(s, 'list_operations', {NextToken: 'x'})).content[0].text, /did you mean cursor\?/);
+});
+
 test('calls: structure and text are twins, refusals are results', async () => {
 	const id = operation(s);
 	const got = await tool(s, 'get_operation', {id});

@@ -73,6 +73,8 @@ test('every bad request gets its exact status and problem', async () => {
 		['POST', '/api/v1/tokens', {...admin, body: {name: 'a', role: 'viewer'}, headers: {'idempotency-key': 'x'.repeat(129)}}, 400, 'invalid-input', {field: '/idempotency_key'}],
 		/* Sent empty it is a wrong key: somebody relies on it. */
 		['POST', '/api/v1/tokens', {...admin, body: {name: 'a', role: 'viewer'}, headers: {'idempotency-key': ''}}, 400, 'invalid-input', {field: '/idempotency_key'}],
+		['POST', '/api/v1/tokens', {...admin, body: {name: 'a', role: 'viewer'}, headers: {'idempotency-key': 'schl\xfcssel'}}, 400, 'malformed-request'],
+		['GET', '/api/v1/me', {...admin, headers: {'if-none-match': '"\xe4"'}}, 400, 'malformed-request'],
 		['DELETE', '/api/v1/tokens/tok_none', admin, 404, 'not-found'],
 		/* nginx itself: where only files are. */
 		['POST', '/index.html', {...admin, body: {}}, 405, 'method-not-allowed'],
@@ -323,6 +325,41 @@ test('headers that a browser needs', async () => {
 });
 
 // Whoever lacks the role is refused at call time on every face; whoever has it is not.
+test('nginx and the program read an address in one way, or refuse it', async () => {
+	const authorization = `Bearer ${s.tokens.admin}`;
+
+	for (const target of ['//api/v1/me', '/api//v1/me', '/api/v1/./me', '/x/../api/v1/me', '/api/v1/%2e%2e/v1/me',
+		'/api/v1/..%2fv1/me', '/api%2Fv1/me', '/%61pi/v1/me', '/metrics/%2E./api/v1/me', '/api/v1/me%5c..',
+		'/%77s/logs', '/mcp/%2e', '/_error/../api/v1/me']) {
+		const r = await bare(s, 'GET', target, {host: `127.0.0.1:${s.port}`, authorization});
+
+		assert.equal(r.status, 400, target);
+		assert.equal(r.json?.code, 'malformed-request', target);
+	}
+	/* What is only odd goes on working: blanks and letters of other scripts in names. */
+	assert.equal((await bare(s, 'GET', '/api/v1/clusters/d%C3%A4mo', {host: 'localhost', authorization})).status, 400);
+	assert.equal((await bare(s, 'GET', '/api/v1/operations?kind=a//b/../c', {host: 'localhost', authorization})).status, 200);
+});
+
+test('a WebSocket handshake without a key, or of another version, is refused', async () => {
+	const upgrade = {host: 'localhost', connection: 'upgrade', upgrade: 'websocket', authorization: `Bearer ${s.tokens.admin}`};
+	const key = 'dGhlIHNhbXBsZSBub25jZQ==';
+
+	for (const [more, status] of [[{}, 426], [{'sec-websocket-version': '13'}, 400],
+		[{'sec-websocket-version': '8', 'sec-websocket-key': key}, 426],
+		[{'sec-websocket-version': '13', 'sec-websocket-key': 'short'}, 400]])
+		assert.equal((await bare(s, 'GET', '/ws/events', {...upgrade, ...more})).status, status, JSON.stringify(more));
+});
+
+test('blank members are not given, and a quoted key is the unquoted one', async () => {
+	const body = {name: 'blank', role: 'viewer', expires_in_days: null, principal: ''};
+	const sent = key => call(s, 'POST', '/api/v1/tokens?dry_run=plan', {role: 'admin', body, headers: {'idempotency-key': key}});
+	const plain = await call(s, 'POST', '/api/v1/tokens?dry_run=plan', {role: 'admin', body: {name: 'blank', role: 'viewer'}});
+
+	assert.equal((await sent('k-1')).json.plan_digest, plain.json.plan_digest);
+	assert.equal((await sent('"k-1"')).status, 200);
+});
+
 test('authorisation matrix: every capability, role and face', async () => {
 	let cells = 0;
 
