@@ -41,6 +41,8 @@ const char *aws_op_name(const struct aws_op *op);    /* "DescribeCluster" */
 bool aws_op_mutates(const struct aws_op *op);
 /* Name of the client-token member, or NULL. */
 const char *aws_op_token_member(const struct aws_op *op);
+/* What the service does after its answer, as a sentence; NULL: it is done then. */
+const char *aws_op_goes_on(const struct aws_op *op);
 
 struct aws {
 	struct transport *net;

@@ -34,6 +34,11 @@ bool aws_op_mutates(const struct aws_op *op)
 	return op->mutates;
 }
 
+const char *aws_op_goes_on(const struct aws_op *op)
+{
+	return op->goes_on;
+}
+
 const char *aws_op_token_member(const struct aws_op *op)
 {
 	return op->token;

@@ -19,6 +19,7 @@ struct aws_op {
 	const char *payload;
 	const char *answer;
 	const char *token;
+	const char *goes_on; /* what AWS does after the answer; NULL: it is done */
 	/* Paging; in_token NULL: the operation has no pages. */
 	const char *in_token;
 	const char *out_token;

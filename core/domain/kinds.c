@@ -14,6 +14,7 @@ const struct kind *const kinds[] = {
 	&kind_import_cluster,
 	&kind_reconcile_dependencies,
 	&kind_create_hyperpod_cluster,
+	&kind_remove_hyperpod_cluster,
 	&kind_update_features,
 	&kind_set_training_operator,
 	&kind_set_inference_operator,

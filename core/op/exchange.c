@@ -90,6 +90,44 @@ const char *exchange_name(const struct exchange *x, struct arena *a)
 	return "none";
 }
 
+/* Objects by which a controller makes or ends others, for as long as they stand. */
+static const struct {
+	const char *plural, *made, *deleted;
+} controlled[] = {
+	{"jobs", "its pods go on running", "its pods go on ending"},
+	{"nodepools", "the autoscaler launches nodes for pods that wait",
+	 "the autoscaler goes on ending its nodes"},
+	{"hyperpodnodeclasses", "the autoscaler launches nodes in its instance groups",
+	 "the autoscaler goes on letting its nodes go"},
+};
+
+static const char *kube_goes_on(const struct kube_request *r)
+{
+	if (!kube_verb_mutates(r->verb) || r->dry_run || !r->plural ||
+	    r->verb == KUBE_MERGE_PATCH)
+		return NULL;
+	for (size_t i = 0; i < sizeof(controlled) / sizeof(*controlled); i++)
+		if (streq(r->plural, controlled[i].plural))
+			return r->verb == KUBE_DELETE ? controlled[i].deleted
+						      : controlled[i].made;
+	return NULL;
+}
+
+const char *exchange_goes_on(const struct exchange *x)
+{
+	switch (x->via) {
+	case VIA_AWS:
+		return aws_op_goes_on(aws_op(x->aws));
+	case VIA_KUBE:
+		return kube_goes_on(&x->kube);
+	case VIA_HELM:
+		return "its pods go on starting or ending";
+	case VIA_NONE:
+		break;
+	}
+	return NULL;
+}
+
 static bool ends_in(const char *name, const char *end)
 {
 	const size_t n = strlen(name), m = strlen(end);

@@ -51,6 +51,9 @@ void exchange_helm(struct exchange *x, const struct kube_target *t,
 bool answer_is(const struct answer *a, const char *code);
 /* "eks:CreateCluster", "kubernetes:apply persistentvolumes", "helm:upgrade". */
 const char *exchange_name(const struct exchange *x, struct arena *a);
+/* What the cloud goes on with after it has taken the call, as a sentence; NULL: the
+ * answer is its end. */
+const char *exchange_goes_on(const struct exchange *x);
 /* Canonical tree of a request for digest, ledger and plan: secrets masked. */
 json_t *exchange_tree(const struct exchange *x, struct arena *a);
 

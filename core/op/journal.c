@@ -271,7 +271,8 @@ static void put_verdict(json_t *o, const struct settlement *s)
 			     v->waiting_for ? v->waiting_for : "the next look");
 	if (v->kind == VERDICT_ADVANCE)
 		put_step(o, "next", s->next);
-	if (v->kind == VERDICT_DONE || v->kind == VERDICT_FAIL)
+	if (v->kind == VERDICT_DONE || v->kind == VERDICT_FAIL ||
+	    v->kind == VERDICT_CANCELLED)
 		put_tree(o, "result", v->result);
 	if (v->kind == VERDICT_HOLD)
 		put_tree(o, "question", v->question);

@@ -22,6 +22,16 @@ const struct kind *kind_find(const struct kind *const *kinds, const char *name)
 	return NULL;
 }
 
+int64_t step_deadline_s(const struct step *s)
+{
+	enum { PATIENCE_S = 15 * 60 };
+	const int64_t own = s->deadline_s ? s->deadline_s : PATIENCE_S;
+	const int64_t cloud =
+		s->wait && s->wait->cloud_s ? s->wait->cloud_s + PATIENCE_S : 0;
+
+	return own > cloud ? own : cloud;
+}
+
 const char *effect_class_name(enum effect_class c)
 {
 	switch (c) {

@@ -121,6 +121,45 @@ struct spawn {
 	json_t *input;
 };
 
+/*
+ * What stays wanted in the cloud once a step's call was taken and the cloud goes on
+ * by itself (exchange_goes_on()): nodes that a raised count brings, an add-on that
+ * comes up. The runner keeps a row of it with the call's outcome; when the operation
+ * is cancelled or fails before a wait of the same phase was passed, the row stands in
+ * result.still_wanted. A step without this leaves a row without `stop`.
+ */
+struct leaves {
+	const char *cost;    /* what it may cost, in words; NULL: nothing by itself */
+	const char *no_stop; /* why no call of ours stops it; NULL: tell() gives one */
+	/*
+	 * Adds `object`, `wanted` and `before` to the row, and step_stop(). false:
+	 * nothing goes on after all. NULL: the row stays as it is. Pure; after absorb().
+	 */
+	bool (*tell)(struct step_ctx *c, json_t *row);
+};
+
+/*
+ * What a waiting step waits for, by the cloud's rules. Passing such a step means that
+ * what the steps of its phase have asked for has come.
+ */
+struct wait {
+	/*
+	 * How long the cloud itself goes on with it, by `rule`; our own deadline ends
+	 * after that. 0: no limit is published, the step's deadline_s is our patience.
+	 */
+	int64_t cloud_s;
+	const char *rule;
+	/*
+	 * NULL: the cloud is still asked for what we have asked for. Else what it is
+	 * asked for now, as a sentence with whoever changed it; the runner believes it
+	 * when it has been so for lag_s, and ends the operation with ERR_GOAL_MOVED.
+	 * Called after the reads; pure but for step_save(). NULL: nobody else can move
+	 * it.
+	 */
+	const char *(*moved)(struct step_ctx *c);
+	int64_t lag_s; /* a read may be older than our call; 0: 20 seconds */
+};
+
 struct step {
 	const char *name;
 	const char *phase; /* steps in a row share one */
@@ -149,6 +188,14 @@ struct step {
 	void (*on_fail)(struct step_ctx *c);
 	/* For functions that several rows share: what this row is about. */
 	const void *arg;
+	const struct leaves *leaves; /* a mutating step whose call goes on; or NULL */
+	const struct wait *wait;     /* the step waits for the cloud; or NULL */
+	/*
+	 * Member of c->data that holds what *we* chose here, not the caller. A retry
+	 * that goes back to this step or before it chooses again: the runner moves the
+	 * choice of a failed try to data._chosen.<member>, see step_chosen_before().
+	 */
+	const char *choice;
 };
 
 /* A phase whose name alone does not read well. */
@@ -166,14 +213,27 @@ struct kind {
 	/* Lock keys taken at submit ("cluster/NAME/update"). NULL: none. */
 	void (*locks)(const char *target, const json_t *input, struct arena *a,
 		      struct str_list *ret);
-	/* Undoes what the kind made, after a cancel with undo. NULL: nothing. */
+	/* Undoes what the kind made, after a cancel with undo: the old value comes
+	 * back, or what was added goes. false: nothing was sent yet. */
 	bool (*undo)(struct step_ctx *c, struct spawn *ret);
+	/* It ends as failed or cancelled: may call step_catalog(). NULL: nothing. */
+	void (*stopped)(struct step_ctx *c);
+	/*
+	 * The Kubernetes API goes with what the kind deletes: after so many seconds
+	 * without any answer from it seen() gets the failure, in steps that see
+	 * errors, instead of waiting on. 0: it is waited for.
+	 */
+	int64_t kube_silent_s;
+	/* Why a cancel cannot undo it, as a sentence; one of the two is set. */
+	const char *no_undo;
 };
 
 const struct step *kind_step(const struct kind *k, const char *name);
 const struct step *kind_step_after(const struct kind *k, const struct step *s);
 const struct kind *kind_find(const struct kind *const *kinds, const char *name);
 const char *effect_class_name(enum effect_class c);
+/* Of waiting and retrying, in seconds: never before the cloud's own ends. */
+int64_t step_deadline_s(const struct step *s);
 
 /* --- what steps call -------------------------------------------------- */
 
@@ -232,6 +292,16 @@ struct err *step_fail_with(struct step_ctx *c, json_t *result, enum errc code,
 /* A line of it that plans show among their warnings. */
 void step_warn(struct step_ctx *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* The call that ends what `row` is about; arguments are stolen. See struct leaves. */
+void step_stop(json_t *row, const char *tool, json_t *arguments);
+/* Whether the named step's call was taken, or may have been, since the operation began.
+ */
+bool step_has_sent(const struct step_ctx *c, const char *step);
+/* Whether any was. */
+bool step_has_sent_any(const struct step_ctx *c);
+/* What an earlier try chose under that member of data, or NULL. */
+const json_t *step_chosen_before(const struct step_ctx *c, const char *member);
 
 /* Tags of every AWS object: instantstart:cluster, instantstart:operation (the
  * root's id), the caller's and the configured ones. [{Key,Value}]. */

@@ -324,6 +324,7 @@ bool walk_effect(struct walk *w, const struct exchange *x, struct err *e)
 	f.digest = json_digest(w->a, f.request);
 	if (!may_intend(w, &f))
 		return true;
+	left_note(w, x);
 	i = (struct intent){
 		.step = w->step->name,
 		.item = f.item,

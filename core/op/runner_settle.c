@@ -2,13 +2,9 @@
 #include "core/json/tree.h"
 #include "core/op/walk.h"
 
-enum { STEP_DEADLINE_S = 15 * 60 };
-
 static int64_t deadline_left_ms(const struct walk *w)
 {
-	const int64_t s = w->step->deadline_s ? w->step->deadline_s : STEP_DEADLINE_S;
-
-	return w->claim.step_since_ms + s * 1000 - walk_now_ms(w);
+	return w->claim.step_since_ms + step_deadline_s(w->step) * 1000 - walk_now_ms(w);
 }
 
 /* A stage waits as long as its child lives: the child has deadlines. */
@@ -147,8 +143,11 @@ bool walk_settle(struct walk *w, struct err *e)
 {
 	struct verdict *v = &w->ctx.verdict;
 
-	if (v->kind == VERDICT_ADVANCE || v->kind == VERDICT_DONE)
+	if (v->kind == VERDICT_ADVANCE || v->kind == VERDICT_DONE) {
 		close_open_effect(w);
+		left_met(w);
+	}
+	left_keep(w);
 	apply_cancel(w);
 	if (v->kind == VERDICT_ADVANCE || v->kind == VERDICT_HOLD)
 		walk_word_forget(w);
@@ -160,6 +159,13 @@ bool walk_settle(struct walk *w, struct err *e)
 		w->step->on_fail(&w->ctx);
 		if (v->kind == VERDICT_ADVANCE)
 			find_next(w);
+	}
+	if (v->kind == VERDICT_FAIL && !effect_is_unknown(w))
+		choice_put_aside(w);
+	if (v->kind == VERDICT_FAIL || v->kind == VERDICT_CANCELLED) {
+		left_tell(w);
+		if (w->kind->stopped)
+			w->kind->stopped(&w->ctx);
 	}
 	w->out.kind = w->kind;
 	w->out.step = w->step;

@@ -94,6 +94,7 @@ static void child_succeeded(struct walk *w)
 	struct step_ctx *c = &w->ctx;
 
 	if (w->step == &undo_step) {
+		left_undone(w);
 		walk_cancel(w);
 		return;
 	}
@@ -106,6 +107,7 @@ void walk_stage(struct walk *w)
 {
 	const char *state = w->claim.child_state;
 
+	left_from_stage(w);
 	if (!w->claim.child_id) {
 		if (w->claim.cancel_requested && w->step != &undo_step)
 			walk_cancel(w);

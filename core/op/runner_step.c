@@ -71,12 +71,20 @@ static bool take_stop(struct walk *w)
 	return true;
 }
 
+/* What goes anyway need not answer: its silence is one, after a while. */
+static bool is_silence(const struct walk *w, const struct answer *ans)
+{
+	return ans->via == VIA_KUBE && w->kind->kube_silent_s > 0 &&
+	       w->step->sees_errors &&
+	       walk_now_ms(w) - w->claim.step_since_ms >= w->kind->kube_silent_s * 1000;
+}
+
 /* Takes one answer; false when the step must not see it or has decided. */
 static bool take_read(struct walk *w, const struct answer *ans)
 {
 	struct step_ctx *c = &w->ctx;
-	const bool transient =
-		!ans->ok && (backoff_is_transient(ans->errc) || ans->ambiguous);
+	const bool transient = !ans->ok && !is_silence(w, ans) &&
+			       (backoff_is_transient(ans->errc) || ans->ambiguous);
 	const bool shown = ans->ok || ans->errc == ERR_CLOUD_NOT_FOUND ||
 			   (w->step->sees_errors && !transient);
 

@@ -25,6 +25,7 @@ struct walk {
 	bool effect_open; /* issued by somebody, outcome unknown, as of now */
 	bool exact_due;   /* WAIT: verdict.due_ms is neither grown nor jittered */
 	bool given_up;    /* the lease is too short for the call: settle nothing */
+	json_t *left;     /* what the call of this claim leaves behind; NULL: nothing */
 };
 
 /* Where the operation of a cancel with undo goes: a stage of its own. */
@@ -60,6 +61,24 @@ void walk_hold_unknown(struct walk *w, const char *name, const json_t *request);
 void walk_webhook(struct walk *w, const struct exchange *x, const struct answer *ans);
 /* runner_settle.c: verdict to settlement, growth of waits, step deadline. */
 bool walk_settle(struct walk *w, struct err *e) __attribute__((warn_unused_result));
+
+/*
+ * left.c: what stays wanted in the cloud. note: the call is about to be sent, or may
+ * have been; keep: with what came of it, at settle; listed: rows that no wait has seen
+ * come, our stages' too, or NULL; from_stage: takes over what a stage has listed.
+ */
+void left_note(struct walk *w, const struct exchange *x);
+void left_keep(struct walk *w);
+void left_met(struct walk *w);
+void left_from_stage(struct walk *w);
+void left_undone(struct walk *w); /* the undo has succeeded: nothing is wanted */
+void left_tell(struct walk *w);
+
+/* goal.c: true when what the step waits for was moved: a verdict is set. */
+bool goal_moved(struct walk *w);
+
+/* choice.c: at a failure, what we chose between there and where a retry begins. */
+void choice_put_aside(struct walk *w);
 
 /* Whether the exchange can end, whatever happens, before the lease does. */
 bool walk_has_time(const struct walk *w, const struct exchange *x);

@@ -338,4 +338,5 @@ void cloud_check(struct harness *h)
 	check_effects(h);
 	check_owned(h);
 	check_nothing_left(h);
+	cloud_check_wanted(h);
 }

@@ -18,6 +18,7 @@ struct lab {
 	/* [{op, step, key, helm, effects, at}] of those that arrived; at: the place in
 	 * the cloud's ledger. */
 	json_t *arrived;
+	json_t *wanted; /* of the cloud when the operation began: cloud_wanted() */
 	/* Around every request of a runner's mutation; may be NULL. */
 	void (*watch)(struct harness *h, bool after);
 };
@@ -37,5 +38,8 @@ bool cloud_happened(struct harness *h, const char *op, const char *step,
 		    const char *item);
 void cloud_describe(struct harness *h, struct buf *out);
 void cloud_check(struct harness *h);
+/* cloud_wanted.c */
+json_t *cloud_wanted(struct harness *h); /* new */
+void cloud_check_wanted(struct harness *h);
 
 #endif

@@ -128,7 +128,7 @@ const struct scenario cloud_scenarios[] = {
 	 .has_stages = true,
 	 FEATURES,
 	 .before = &cloud_pipeline},
-	{.name = "create_cluster", .can_undo = true, .has_stages = true, PIPELINE},
+	{.name = "create_cluster", .has_stages = true, PIPELINE},
 	/* In another zone: a subnet is made for it. */
 	{.name = "add_instance_group",
 	 .kind = "add_instance_group",

@@ -54,6 +54,8 @@ static void close_lab(struct harness *h)
 {
 	cloud_free(lab(h)->cloud);
 	json_decref(lab(h)->arrived);
+	json_decref(lab(h)->wanted);
+	lab(h)->wanted = NULL;
 }
 
 /* An account that may use what the scenarios ask for. */
@@ -99,8 +101,9 @@ static void reset(struct harness *h)
 
 static void *save(struct harness *h)
 {
-	return json_pack("{s:o, s:o}", "cloud", cloud_save(lab(h)->cloud), "arrived",
-			 json_deep_copy(lab(h)->arrived));
+	return json_pack("{s:o, s:o, s:o*}", "cloud", cloud_save(lab(h)->cloud),
+			 "arrived", json_deep_copy(lab(h)->arrived), "wanted",
+			 lab(h)->wanted ? json_deep_copy(lab(h)->wanted) : NULL);
 }
 
 static void restore(struct harness *h, const struct stage *s)
@@ -108,6 +111,8 @@ static void restore(struct harness *h, const struct stage *s)
 	cloud_restore(lab(h)->cloud, json_object_get(s->world, "cloud"));
 	json_array_clear(lab(h)->arrived);
 	json_array_extend(lab(h)->arrived, json_object_get(s->world, "arrived"));
+	json_decref(lab(h)->wanted);
+	lab(h)->wanted = json_deep_copy(json_object_get(s->world, "wanted"));
 	lab(h)->mutations = 0;
 }
 
@@ -287,6 +292,8 @@ static void begun(struct harness *h)
 {
 	json_array_clear(lab(h)->arrived);
 	lab(h)->mutations = 0;
+	json_decref(lab(h)->wanted);
+	lab(h)->wanted = cloud_wanted(h);
 }
 
 static void set_fault(struct harness *h, int nth, int fault)

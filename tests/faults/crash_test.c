@@ -180,12 +180,12 @@ static bool is_one_of_many(const struct reference *ref, int at)
 }
 
 /* A cancel is read after a claim; wherever it comes, that is where it works. */
-static bool is_wanted(const struct scenario *s, const struct reference *ref, enum act act,
-		      int at)
+static bool is_wanted(const struct harness *h, const struct scenario *s,
+		      const struct reference *ref, enum act act, int at)
 {
 	const struct spot *p = &ref->spot[at - 1];
 
-	if (act == ACT_UNDO && !s->can_undo)
+	if (act == ACT_UNDO && !harness_can_undo(h, s))
 		return false;
 	if (s->has_stages && p->in_stage &&
 	    (act == ACT_CRASH || act == ACT_STALL || !is_claim(p)))
@@ -203,7 +203,7 @@ static void at_points(struct harness *h, const struct scenario *s,
 		for (int at = 1; at <= ref->n_spots; at++) {
 			const struct spot *p = &ref->spot[at - 1];
 
-			if (!is_wanted(s, ref, (enum act)act, at))
+			if (!is_wanted(h, s, ref, (enum act)act, at))
 				continue;
 			if (o->only_point ? at != o->only_point
 					  : !is_picked(o, rng, t, ref->n_spots * 4))

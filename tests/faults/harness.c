@@ -159,6 +159,11 @@ bool harness_tick_or_die(struct instance *i)
 	return worked;
 }
 
+bool harness_can_undo(const struct harness *h, const struct scenario *s)
+{
+	return kind_find(h->world->kinds, s->kind)->undo != NULL;
+}
+
 /* --- one run ----------------------------------------------------------- */
 
 static void submit(struct harness *h)

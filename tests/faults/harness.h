@@ -68,8 +68,7 @@ extern const struct fault_world small_world, cloud_world;
 struct scenario {
 	const char *name; /* in what is printed, and for --kind */
 	const char *kind;
-	int retries;   /* that a person asks for after a failure */
-	bool can_undo; /* and a cancel may ask for it */
+	int retries; /* that a person asks for after a failure */
 	/* Its stages have scenarios of their own: in them it is only cancelled. */
 	bool has_stages;
 	bool seeded;       /* objects to delete are there already */
@@ -177,6 +176,8 @@ bool harness_resume(struct harness *h, const struct scenario *s,
 const char *harness_signature(struct harness *h);
 /* Writes the lines in the order of their text, without ids that were drawn. */
 void harness_sort_lines(struct harness *h, const char **line, size_t n, struct buf *out);
+/* A cancel may ask for undo: its kind has one. */
+bool harness_can_undo(const struct harness *h, const struct scenario *s);
 void harness_point(struct harness *h, const char *point, const struct step *s);
 void harness_sync(struct instance *i);
 void harness_sync_admin(struct harness *h);

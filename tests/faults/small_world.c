@@ -206,7 +206,7 @@ static void check_owned(struct harness *h)
 			harness_blame(h, "%s: %s %s is owned by no row",
 				      h->cancelled ? "I8" : "I3", json_str_at(o, "type"),
 				      id);
-		if (owned && undone && h->scenario->can_undo &&
+		if (owned && undone && harness_can_undo(h, h->scenario) &&
 		    streq(json_str_at(o, "root"), h->op))
 			harness_blame(h, "undo has left %s", id);
 	}
@@ -260,7 +260,7 @@ static const struct scenario scenarios[] = {
 	{.name = "classes", .kind = "classes"},
 	{.name = "blind", .kind = "blind"},
 	{.name = "leaf", .kind = "leaf"},
-	{.name = "pipeline", .kind = "pipeline", .can_undo = true},
+	{.name = "pipeline", .kind = "pipeline"},
 	{.name = "teardown", .kind = "teardown", .seeded = true},
 	{.name = "asks", .kind = "asks"},
 	{.name = "limited", .kind = "limited", .retries = 1},

@@ -1,8 +1,11 @@
 #include "core/domain/cluster/choose_network.h"
 
+#include <string.h>
+
 #include "core/domain/cluster/address_plan.h"
 #include "core/domain/cluster/zones.h"
 #include "core/domain/step/read.h"
+#include "core/domain/step/texts.h"
 #include "core/json/tree.h"
 
 bool choose_network_observe(struct step_ctx *c, struct exchange *x)
@@ -62,6 +65,56 @@ static void check_existing(struct step_ctx *c)
 			    json_at(c->input, "subnet_ids")));
 }
 
+/* "… availability zone …; choose from these availability zones: a, b": what comes
+ * after is allowed, and of what we chose all else is refused. */
+void choose_network_refused(struct step_ctx *c, const char *reason)
+{
+	const json_t *zones = json_at(c->data, "network.zones");
+	const char *allowed = strcasestr(reason, "these availability zones");
+	json_t *refused = json_at(c->data, "refused_zones"), *zone;
+	size_t i;
+
+	if (!strcasestr(reason, "availability zone"))
+		return;
+	if (!refused) {
+		step_save(c, "refused_zones", json_array());
+		refused = json_at(c->data, "refused_zones");
+	}
+	json_array_foreach(zones, i, zone) {
+		const char *name = json_string_value(zone);
+		const bool named = strstr(reason, name) != NULL;
+		const bool fine = allowed && strstr(allowed, name);
+
+		if (allowed ? !fine : named)
+			json_push(refused, json_string(name));
+	}
+}
+
+static const json_t *not_refused(struct step_ctx *c, const json_t *zones)
+{
+	const json_t *refused = json_at(c->data, "refused_zones");
+	json_t *list = json_new_list(c->arena), *zone;
+	size_t i;
+
+	json_array_foreach(zones, i, zone)
+		if (!texts_have(refused, json_str_or(zone, "ZoneName", "")))
+			json_array_append(list, zone);
+	return list;
+}
+
+/* What is chosen instead of what an earlier try had, for whoever reads the events. */
+static void tell_choice(struct step_ctx *c)
+{
+	const json_t *was = step_chosen_before(c, "network");
+
+	if (c->planning)
+		return;
+	step_event(c, "network_chosen",
+		   json_pack("{s:O, s:O*, s:O*}", "network", json_at(c->data, "network"),
+			     "instead_of", was, "refused_zones",
+			     json_at(c->data, "refused_zones")));
+}
+
 void choose_network_plan(struct step_ctx *c, struct exchange *x)
 {
 	const json_t *zones = json_at(saw(c, "zones"), "AvailabilityZones");
@@ -85,6 +138,7 @@ void choose_network_plan(struct step_ctx *c, struct exchange *x)
 		check_existing(c);
 		return;
 	}
+	zones = not_refused(c, zones);
 	if (!zones_choose(zones, wanted, chosen)) {
 		step_fail(c, ERR_NOT_OFFERED,
 			  "%s has not two available zones that take EKS",
@@ -105,4 +159,5 @@ void choose_network_plan(struct step_ctx *c, struct exchange *x)
 			    cidr_text(plan.public_subnet[1], text[2]), "private1",
 			    cidr_text(plan.private_subnet[0], text[3]), "private2",
 			    cidr_text(plan.private_subnet[1], text[4])));
+	tell_choice(c);
 }

@@ -10,6 +10,8 @@
 
 #include "core/op/kind.h"
 
+/* Keeps which of our zones a refusal names, so that a retry chooses others. */
+void choose_network_refused(struct step_ctx *c, const char *reason);
 bool choose_network_observe(struct step_ctx *c, struct exchange *x);
 void choose_network_plan(struct step_ctx *c, struct exchange *x);
 

@@ -25,7 +25,8 @@ static const struct field cluster_item_out[] = {
 	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name here."),
 	OUT("origin", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "created or imported."),
 	OUT("status", FIELD_STR, .flags = FIELD_REQUIRED,
-	    .doc = "creating, control_plane_ready, in_service or unknown."),
+	    .doc = "creating, control_plane_ready, in_service, deleting, partly_deleted (a "
+		   "deletion stopped on the way) or unknown."),
 	TEXT("eks_name", "Name of the EKS cluster."),
 	TEXT("hyperpod_name", "Name of the HyperPod cluster."),
 	TEXT("account", "AWS account."),

@@ -180,7 +180,7 @@ const struct kind kind_create_cluster = {
 	.title = "Create a cluster",
 	.steps = steps,
 	.phase_titles = phase_titles,
-	.deadline_s = 10 * 3600,
+	.deadline_s = 14 * 3600,
 	.locks = lock_cluster,
 	.undo = undo,
 };

@@ -12,6 +12,7 @@
 #include "core/domain/cluster/eks_access.h"
 #include "core/domain/cluster/kinds.h"
 #include "core/domain/cluster/stack.h"
+#include "core/domain/step/leaves.h"
 #include "core/domain/step/names.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
@@ -183,6 +184,13 @@ static void create_stack_absorb(struct step_ctx *c, const struct answer *a)
 
 /* --- until it stands ------------------------------------------------------ */
 
+/* Also when somebody has updated it since. */
+static bool stack_stands(const char *status)
+{
+	return streq(status, "CREATE_COMPLETE") || streq(status, "UPDATE_COMPLETE") ||
+	       streq(status, "UPDATE_ROLLBACK_COMPLETE");
+}
+
 static bool wait_stack_observe(struct step_ctx *c, struct exchange *x)
 {
 	json_t *in = json_packf(c->arena, "{s:s}", "StackName",
@@ -190,9 +198,9 @@ static bool wait_stack_observe(struct step_ctx *c, struct exchange *x)
 
 	if (stack_read(c, x))
 		return true;
-	if (stack_missing(c) || streq(stack_status(c), "CREATE_COMPLETE"))
+	if (stack_missing(c) || stack_stands(stack_status(c)))
 		return false;
-	if (strstr(stack_status(c), "ROLLBACK") || strstr(stack_status(c), "FAILED"))
+	if (str_starts(stack_status(c), "ROLLBACK") || strstr(stack_status(c), "FAILED"))
 		return read_all(c, x, "events", AWS_CFN_DescribeStackEvents, in);
 	return read_aws(c, x, "resources", AWS_CFN_DescribeStackResources, in);
 }
@@ -210,8 +218,9 @@ static void stack_failed(struct step_ctx *c)
 
 	err_because(e, json_str_or(first, "ResourceType", "cloudformation"),
 		    json_str_or(first, "ResourceStatus", stack_status(c)), reason, NULL);
+	choose_network_refused(c, reason);
 	err_fix(e, "Remove the cause, then retry the operation: the failed stack is "
-		   "deleted and made again.");
+		   "deleted and made again, with zones and blocks chosen anew.");
 	denial_explain(e, reason, c->arena);
 }
 
@@ -239,13 +248,7 @@ static void wait_stack_plan(struct step_ctx *c, struct exchange *x)
 	(void)x;
 	if (c->planning || stack_refused(c))
 		return;
-	if (stack_missing(c)) {
-		step_fail(c, ERR_STACK_FAILED,
-			  "the stack %s has vanished: somebody deleted it",
-			  name_stack(c));
-		return;
-	}
-	if (streq(status, "CREATE_COMPLETE")) {
+	if (stack_stands(status)) {
 		save_outputs(c, stack_seen(c));
 		return;
 	}
@@ -257,8 +260,7 @@ static void wait_stack_plan(struct step_ctx *c, struct exchange *x)
 			  json_str_or(first, "ResourceStatusReason", "no reason given"));
 		return;
 	}
-	if (strstr(status, "ROLLBACK") || strstr(status, "FAILED") ||
-	    strstr(status, "DELETE")) {
+	if (str_starts(status, "ROLLBACK") || strstr(status, "FAILED")) {
 		stack_failed(c);
 		return;
 	}
@@ -299,6 +301,61 @@ static void api_plan(struct step_ctx *c, struct exchange *x)
 		  saw_code(c, "api")[0] ? saw_code(c, "api") : saw_message(c, "api"));
 }
 
+static bool tell_stack(struct step_ctx *c, json_t *row)
+{
+	json_put_str(row, "object", name_stack(c));
+	step_stop(row, "delete_cluster", json_pack("{s:s}", "cluster", c->target));
+	return true;
+}
+
+static const struct leaves leaves_stack = {
+	.cost = "The control plane and the NAT gateway are billed by the hour while they "
+		"exist.",
+	.tell = tell_stack,
+};
+
+/* The stack of ours, or another that took its name. */
+static const char *stack_moved(struct step_ctx *c)
+{
+	const char *made = json_str_at(c->data, "stack_id");
+	const char *status = stack_status(c);
+
+	if (stack_missing(c))
+		return arena_printf(c->arena,
+				    "the stack %s has vanished: somebody deleted it",
+				    name_stack(c));
+	if (!stack_seen(c))
+		return NULL;
+	if (made && !streq(made, json_str_or(stack_seen(c), "StackId", made)))
+		return arena_printf(c->arena,
+				    "another stack named %s stands where ours was: "
+				    "somebody made it anew",
+				    name_stack(c));
+	if (str_starts(status, "DELETE_"))
+		return arena_printf(c->arena, "somebody is deleting the stack %s (%s)",
+				    name_stack(c), status);
+	return NULL;
+}
+
+static const struct wait stack_wait = {
+	.rule = "A stack has no limit unless it is given one; an EKS control plane takes 8 "
+		"to 20 minutes",
+	.moved = stack_moved,
+};
+
+static bool undo(struct step_ctx *c, struct spawn *ret)
+{
+	if (!step_has_sent(c, "create_stack"))
+		return false;
+	ret->kind = "delete_cluster";
+	ret->target = c->target;
+	ret->input = json_new_object(c->arena);
+	if (json_object_get(c->input, "cluster"))
+		json_object_set(ret->input, "cluster",
+				json_object_get(c->input, "cluster"));
+	return true;
+}
+
 static const struct step steps[] = {
 	{.name = "check_name",
 	 .phase = "check",
@@ -322,7 +379,8 @@ static const struct step steps[] = {
 	 .effect = EFFECT_READ,
 	 .observe = choose_network_observe,
 	 .seen = read_seen,
-	 .plan = choose_network_plan},
+	 .plan = choose_network_plan,
+	 .choice = "network"},
 	{.name = "clear_failed_stack",
 	 .phase = "stack",
 	 .title = "Clear an earlier failed stack",
@@ -332,7 +390,9 @@ static const struct step steps[] = {
 	 .observe = stack_observe,
 	 .seen = read_seen,
 	 .plan = clear_wreck_plan,
-	 .absorb = clear_wreck_absorb},
+	 .absorb = clear_wreck_absorb,
+	 .leaves = &leaves_deletion,
+	 .wait = &wait_deletion},
 	{.name = "create_stack",
 	 .phase = "stack",
 	 .title = "Create the stack",
@@ -342,7 +402,8 @@ static const struct step steps[] = {
 	 .seen = read_seen,
 	 .plan = create_stack_plan,
 	 .absorb = create_stack_absorb,
-	 .retry_step = "clear_failed_stack"},
+	 .leaves = &leaves_stack,
+	 .retry_step = "choose_network"},
 	{.name = "wait_stack",
 	 .phase = "stack",
 	 .title = "Wait until the stack stands",
@@ -352,7 +413,8 @@ static const struct step steps[] = {
 	 .observe = wait_stack_observe,
 	 .seen = read_seen,
 	 .plan = wait_stack_plan,
-	 .retry_step = "clear_failed_stack"},
+	 .retry_step = "choose_network",
+	 .wait = &stack_wait},
 	EKS_ACCESS_STEP,
 	{.name = "wait_api",
 	 .phase = "access",
@@ -362,7 +424,8 @@ static const struct step steps[] = {
 	 .sees_errors = true,
 	 .observe = api_observe,
 	 .seen = read_seen,
-	 .plan = api_plan},
+	 .plan = api_plan,
+	 .wait = &wait_kubernetes},
 	{.name = NULL},
 };
 
@@ -372,6 +435,7 @@ const struct kind kind_create_eks_control_plane = {
 	.steps = steps,
 	.deadline_s = 3 * 3600,
 	.locks = lock_cluster,
+	.undo = undo,
 };
 
 void lock_cluster(const char *target, const json_t *input, struct arena *a,

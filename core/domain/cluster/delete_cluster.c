@@ -83,14 +83,22 @@ static void leave_foreign(struct step_ctx *c, const char *type, const char *name
 	err_fix(e, "Delete it yourself if it is to go, then retry.");
 }
 
+/* Half of it goes with this call: nobody shall take what is left for a cluster. */
+static void is_going(struct step_ctx *c, const char *what, const char *name)
+{
+	step_catalog(c, "cluster", c->target, NULL,
+		     json_pack("{s:s}", "status", "deleting"));
+	step_wait(c, 20, "%s %s to be gone", what, name);
+}
+
 /* --- the HyperPod cluster ----------------------------------------------------------- */
 
-static bool hyperpod_observe(struct step_ctx *c, struct exchange *x)
+bool teardown_hyperpod_observe(struct step_ctx *c, struct exchange *x)
 {
 	return hyperpod_read(c, x) || hyperpod_read_tags(c, x);
 }
 
-static void hyperpod_plan(struct step_ctx *c, struct exchange *x)
+void teardown_hyperpod_plan(struct step_ctx *c, struct exchange *x)
 {
 	const json_t *cluster = saw(c, "hyperpod");
 	const char *status = json_str_or(cluster, "ClusterStatus", "");
@@ -119,7 +127,7 @@ static void hyperpod_plan(struct step_ctx *c, struct exchange *x)
 			       hyperpod_name(c));
 }
 
-static void hyperpod_absorb(struct step_ctx *c, const struct answer *a)
+void teardown_hyperpod_absorb(struct step_ctx *c, const struct answer *a)
 {
 	if (answer_is(a, "ConflictException"))
 		step_wait(c, 30, "the HyperPod cluster %s to settle: %s",
@@ -128,7 +136,7 @@ static void hyperpod_absorb(struct step_ctx *c, const struct answer *a)
 		step_fail_answer(c, a, "the HyperPod cluster %s could not be deleted",
 				 hyperpod_name(c));
 	else
-		step_wait(c, 20, "the HyperPod cluster %s to be gone", hyperpod_name(c));
+		is_going(c, "the HyperPod cluster", hyperpod_name(c));
 }
 
 /* --- the stack ------------------------------------------------------------------------
@@ -238,7 +246,7 @@ static void stack_absorb(struct step_ctx *c, const struct answer *a)
 		step_fail_answer(c, a, "the stack %s could not be deleted",
 				 name_stack(c));
 	else
-		step_wait(c, 20, "the stack %s to be gone", name_stack(c));
+		is_going(c, "the stack", name_stack(c));
 }
 
 /* --- the end
@@ -262,7 +270,16 @@ static void finish_plan(struct step_ctx *c, struct exchange *x)
 			       "deleted", "kept", kept));
 }
 
+/* It stopped on the way: what is left is no cluster in service. */
+static void stopped(struct step_ctx *c)
+{
+	if (step_has_sent_any(c))
+		step_catalog(c, "cluster", c->target, NULL,
+			     json_pack("{s:s}", "status", "partly_deleted"));
+}
+
 static const struct step steps[] = {
+	PROTECT_STEP(cluster_protections),
 	{.name = "check_load_balancers",
 	 .phase = "check",
 	 .title = "Check that no load balancer holds the network",
@@ -276,10 +293,12 @@ static const struct step steps[] = {
 	 .title = "Delete the HyperPod cluster",
 	 .effect = EFFECT_CONVERGENT,
 	 .deadline_s = 3 * 3600,
-	 .observe = hyperpod_observe,
+	 .observe = teardown_hyperpod_observe,
 	 .seen = read_seen,
-	 .plan = hyperpod_plan,
-	 .absorb = hyperpod_absorb},
+	 .plan = teardown_hyperpod_plan,
+	 .absorb = teardown_hyperpod_absorb,
+	 .leaves = &leaves_deletion,
+	 .wait = &wait_deletion},
 	TEARDOWN_STEP("delete_interfaces", "network", "Remove left-over interfaces",
 		      teardown_interfaces, NULL),
 	{.name = "delete_subnets",
@@ -302,7 +321,9 @@ static const struct step steps[] = {
 	 .observe = stack_observe,
 	 .seen = read_seen,
 	 .plan = stack_plan,
-	 .absorb = stack_absorb},
+	 .absorb = stack_absorb,
+	 .leaves = &leaves_deletion,
+	 .wait = &wait_deletion},
 	TEARDOWN_STEP("delete_nodes_role", "roles", "Delete the nodes' role",
 		      teardown_role, &teardown_role_nodes),
 	TEARDOWN_STEP("delete_s3_csi_role", "roles", "Delete the S3 CSI driver's role",
@@ -364,4 +385,9 @@ const struct kind kind_delete_cluster = {
 	.phase_titles = phase_titles,
 	.deadline_s = 8 * 3600,
 	.locks = lock_cluster,
+	.no_undo =
+		"What a deletion has removed does not come back. Without undo it stops "
+		"where it is; a retry goes on.",
+	.stopped = stopped,
+	.kube_silent_s = 3 * 60,
 };

@@ -8,6 +8,7 @@
 #ifndef INSTANTSTART_DOMAIN_CLUSTER_EKS_ACCESS_H
 #define INSTANTSTART_DOMAIN_CLUSTER_EKS_ACCESS_H
 
+#include "core/domain/step/leaves.h"
 #include "core/op/kind.h"
 
 /* From data.eks; placeholders while planning. */
@@ -25,7 +26,7 @@ void eks_access_plan(struct step_ctx *c, struct exchange *x);
 		.name = "read_eks", .phase = "check", .title = "Read the EKS cluster",   \
 		.effect = EFFECT_READ, .deadline_s = 1800,                               \
 		.observe = eks_access_observe, .seen = read_seen,                        \
-		.plan = eks_access_plan                                                  \
+		.plan = eks_access_plan, .wait = &wait_eks                               \
 	}
 
 #endif

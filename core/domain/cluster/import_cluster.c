@@ -241,6 +241,7 @@ static const struct step steps[] = {
 	 .title = "Check that the Kubernetes API lets us in",
 	 .effect = EFFECT_READ,
 	 .deadline_s = 120,
+	 .wait = &wait_kubernetes,
 	 .sees_errors = true,
 	 .observe = access_observe,
 	 .seen = read_seen,
@@ -266,6 +267,8 @@ const struct kind kind_import_cluster = {
 	.name = "import_cluster",
 	.title = "Import a cluster",
 	.steps = steps,
-	.deadline_s = 1800,
+	.deadline_s = 3600,
+	.no_undo =
+		"An import changes nothing in AWS. forget_cluster takes its record away.",
 	.locks = lock_cluster,
 };

@@ -11,6 +11,7 @@ extern const struct kind kind_create_eks_control_plane;
 extern const struct kind kind_import_cluster;
 extern const struct kind kind_reconcile_dependencies;
 extern const struct kind kind_create_hyperpod_cluster;
+extern const struct kind kind_remove_hyperpod_cluster; /* undoes the one above */
 extern const struct kind kind_create_s3_storage;
 extern const struct kind kind_delete_storage;
 extern const struct kind kind_delete_cluster;

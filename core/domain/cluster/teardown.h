@@ -8,7 +8,9 @@
 #ifndef INSTANTSTART_DOMAIN_CLUSTER_TEARDOWN_H
 #define INSTANTSTART_DOMAIN_CLUSTER_TEARDOWN_H
 
+#include "core/domain/step/leaves.h"
 #include "core/domain/step/names.h"
+#include "core/domain/step/protect.h"
 #include "core/op/kind.h"
 
 /* The id of what the catalog says we made, of that type; NULL: nothing. */
@@ -43,12 +45,20 @@ void teardown_bucket_absorb(struct step_ctx *c, const struct answer *a);
 /* "eni-1 (in use by …), eni-2": interfaces for an error; NULL when none. */
 const char *interface_names(struct arena *a, const json_t *interfaces);
 
+/* protections.c: of all that delete_cluster deletes. */
+extern const struct protection *const cluster_protections[];
+
+/* delete_cluster.c: the HyperPod cluster, when it carries our tag. */
+bool teardown_hyperpod_observe(struct step_ctx *c, struct exchange *x);
+void teardown_hyperpod_plan(struct step_ctx *c, struct exchange *x);
+void teardown_hyperpod_absorb(struct step_ctx *c, const struct answer *a);
+
 #define TEARDOWN_STEP(row, in_phase, words, f, about)                                    \
 	{                                                                                \
 		.name = (row), .phase = (in_phase), .title = (words),                    \
 		.effect = EFFECT_CONVERGENT, .deadline_s = 3600, .observe = f##_observe, \
 		.seen = read_seen, .plan = f##_plan, .absorb = teardown_absorb,          \
-		.arg = (about)                                                           \
+		.arg = (about), .leaves = &leaves_deletion, .wait = &wait_deletion       \
 	}
 
 #endif

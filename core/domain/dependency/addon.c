@@ -233,6 +233,28 @@ static void degraded(struct step_ctx *c, const struct component *k, const json_t
 		  json_str_or(addon, "health.issues.0.message", code));
 }
 
+/* What we have installed and is there no longer, somebody else has removed. */
+static const char *addon_moved(struct step_ctx *c)
+{
+	const struct component *k = component_here(c);
+	const char *status = json_str_or(saw(c, "addon"), "addon.status", "");
+	const char *install = arena_printf(c->arena, "%s_install", k->name);
+
+	if (!component_wanted(c, k) || !step_has_sent(c, install))
+		return NULL;
+	if (saw_missing(c, "addon") || streq(status, "DELETING"))
+		return arena_printf(c->arena,
+				    "the add-on %s is gone: somebody removed it while it "
+				    "was being installed",
+				    k->addon);
+	return NULL;
+}
+
+const struct wait wait_addon = {
+	.rule = "EKS gives an add-on up after 20 minutes at most",
+	.moved = addon_moved,
+};
+
 void addon_wait_plan(struct step_ctx *c, struct exchange *x)
 {
 	const struct component *k = component_here(c);

@@ -9,6 +9,7 @@
 #define INSTANTSTART_DOMAIN_DEPENDENCY_INSTALL_H
 
 #include "core/domain/dependency/component.h"
+#include "core/domain/step/leaves.h"
 
 /* Whether the component's rows have something to do: it is wanted, and what
  * it needs has not failed. */
@@ -50,6 +51,7 @@ void identity_absorb(struct step_ctx *c, const struct answer *a);
 bool addon_observe(struct step_ctx *c, struct exchange *x);
 void addon_plan(struct step_ctx *c, struct exchange *x);
 void addon_absorb(struct step_ctx *c, const struct answer *a);
+extern const struct wait wait_addon; /* moved: somebody removed it meanwhile */
 bool addon_wait_observe(struct step_ctx *c, struct exchange *x);
 void addon_wait_plan(struct step_ctx *c, struct exchange *x);
 /* The records of the component's release, under the key "secrets". */
@@ -73,12 +75,13 @@ void chart_wait_plan(struct step_ctx *c, struct exchange *x);
 	 .seen = read_seen,                                                              \
 	 .plan = addon_plan,                                                             \
 	 .absorb = addon_absorb,                                                         \
+	 .leaves = &leaves_addon,                                                        \
 	 member},                                                                        \
 	{                                                                                \
 		.name = prefix "_wait", .phase = prefix, .title = "Wait for " prefix,    \
 		.effect = EFFECT_READ, .deadline_s = 1200,                               \
 		.observe = addon_wait_observe, .seen = read_seen,                        \
-		.plan = addon_wait_plan, member                                          \
+		.plan = addon_wait_plan, .wait = &wait_addon, member                     \
 	}
 
 #define IDENTITY_STEP_WITH(prefix, member)                                               \

@@ -195,12 +195,14 @@ static void conclude_plan(struct step_ctx *c, struct exchange *x)
 	 .seen = read_seen,                                                              \
 	 .plan = chart_plan,                                                             \
 	 .absorb = chart_absorb,                                                         \
+	 .leaves = &leaves_chart,                                                        \
 	 .on_fail = component_failed},                                                   \
 	{                                                                                \
 		.name = prefix "_wait", .phase = prefix, .title = "Wait for " prefix,    \
 		.effect = EFFECT_READ, .deadline_s = 1200,                               \
 		.observe = chart_wait_observe, .seen = read_seen,                        \
-		.plan = chart_wait_plan, .on_fail = component_failed                     \
+		.plan = chart_wait_plan, .on_fail = component_failed,                    \
+		.wait = &wait_kubernetes                                                 \
 	}
 
 #define IDENTITY_STEPS(prefix, spec)                                                     \
@@ -231,6 +233,7 @@ static const struct step steps[] = {
 	 .effect = EFFECT_READ,
 	 .deadline_s = 1800,
 	 .plan = conclude_plan,
+	 .wait = &wait_kubernetes,
 	 .retry_step = "read_eks"},
 	{.name = NULL},
 };
@@ -255,4 +258,7 @@ const struct kind kind_reconcile_dependencies = {
 	.phase_titles = phase_titles,
 	.deadline_s = 3 * 3600,
 	.locks = lock_cluster,
+	.no_undo =
+		"What is installed may be used by others by now. Without undo it stops "
+		"where it is; another reconcile goes on.",
 };

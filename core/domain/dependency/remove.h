@@ -29,7 +29,8 @@ void remove_role_plan(struct step_ctx *c, struct exchange *x);
 		.name = prefix "_remove", .phase = prefix, .title = "Remove " prefix,    \
 		.effect = EFFECT_CONVERGENT, .deadline_s = 1800,                         \
 		.observe = remove_addon_observe, .seen = read_seen,                      \
-		.plan = remove_addon_plan, .absorb = remove_addon_absorb                 \
+		.plan = remove_addon_plan, .absorb = remove_addon_absorb,                \
+		.leaves = &leaves_deletion, .wait = &wait_deletion                       \
 	}
 
 #define REMOVE_IDENTITY_STEP(prefix)                                                     \

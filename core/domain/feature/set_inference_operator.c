@@ -117,4 +117,5 @@ const struct kind kind_set_inference_operator = {
 	.phase_titles = phase_titles,
 	.deadline_s = 3 * 3600,
 	.locks = lock_cluster,
+	.undo = toggle_undo,
 };

@@ -8,6 +8,7 @@
 #include "core/domain/cluster/kinds.h"
 #include "core/domain/feature/feature.h"
 #include "core/domain/feature/kinds.h"
+#include "core/domain/feature/toggle.h"
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/hyperpod/update_cluster.h"
 #include "core/domain/step/read.h"
@@ -27,6 +28,9 @@ static const char *want(struct step_ctx *c, const json_t *live, json_t *in)
 		live, "TieredStorageConfig.InstanceMemoryAllocationPercentage", 0);
 	const int64_t share = json_int_or(c->input, "memory_percent", has);
 
+	toggle_note(c, is_on(live));
+	if (on && is_on(live) && !step_has_sent_any(c))
+		step_save(c, "share_was", json_integer(has));
 	if (!on && !is_on(live))
 		return NULL;
 	json_put_str(in, "TieredStorageConfig.Mode", on ? "Enable" : "Disable");
@@ -70,9 +74,77 @@ static void done_plan(struct step_ctx *c, struct exchange *x)
 			       f->name, "state", state));
 }
 
+/* It is a share of every node's memory: another share is another thing asked for. */
+static const char *tiered_moved(struct step_ctx *c)
+{
+	const bool on = json_bool_or(c->input, "enabled", true);
+	const int64_t share = json_int_or(c->input, "memory_percent", 0);
+	const json_t *cluster = saw(c, "hyperpod");
+
+	if (saw_missing(c, "hyperpod"))
+		return arena_printf(c->arena, "the HyperPod cluster %s has vanished",
+				    hyperpod_name(c));
+	if (!cluster || update_cluster_is_busy(json_str_or(cluster, "ClusterStatus", "")))
+		return NULL;
+	if (is_on(cluster) != on)
+		return arena_printf(
+			c->arena, "tiered checkpointing is %s: somebody else switched it",
+			on ? "off" : "on");
+	if (on && share > 0 &&
+	    json_int_or(cluster, "TieredStorageConfig.InstanceMemoryAllocationPercentage",
+			share) != share)
+		return arena_printf(
+			c->arena,
+			"tiered checkpointing has another share of memory than "
+			"%lld percent: somebody else set it",
+			(long long)share);
+	return NULL;
+}
+
+static const struct wait tiered_wait = {
+	.rule = "UpdateCluster publishes no limit",
+	.moved = tiered_moved,
+	.lag_s = 60,
+};
+
+static bool undo(struct step_ctx *c, struct spawn *ret)
+{
+	const int64_t was = json_int_or(c->data, "share_was", 0);
+	const bool on = json_bool_or(c->input, "enabled", true);
+
+	if (toggle_undo(c, ret)) {
+		json_object_del(ret->input, "memory_percent");
+		if (was > 0)
+			json_put_int(ret->input, "memory_percent", was);
+		return true;
+	}
+	/* On before and after, with another share. */
+	if (!step_has_sent_any(c) || !on || was <= 0)
+		return false;
+	ret->kind = "set_tiered_checkpointing";
+	ret->target = c->target;
+	ret->input = json_own(c->arena, json_copy((json_t *)(uintptr_t)c->input));
+	json_put_int(ret->input, "memory_percent", was);
+	return true;
+}
+
+static bool tell(struct step_ctx *c, json_t *row)
+{
+	const bool was = json_bool_or(c->data, "was_on", false);
+
+	json_put_bool(row, "wanted", json_bool_or(c->input, "enabled", true));
+	json_put_bool(row, "before", was);
+	step_stop(row, "update_features",
+		  json_pack("{s:s, s:{s:b}}", "cluster", c->target,
+			    "tiered_checkpointing", "enabled", was));
+	return true;
+}
+
+static const struct leaves leaves_tiered = {.tell = tell};
+
 static const struct step steps[] = {
-	UPDATE_CLUSTER_STEP("update_cluster", "cluster", "Set tiered checkpointing",
-			    &update),
+	UPDATE_CLUSTER_STEP_WITH("update_cluster", "cluster", "Set tiered checkpointing",
+				 &update, .leaves = &leaves_tiered),
 	{.name = "conclude",
 	 .phase = "conclude",
 	 .title = "Wait until the cluster has it",
@@ -80,7 +152,9 @@ static const struct step steps[] = {
 	 .deadline_s = 2 * 3600,
 	 .observe = done_observe,
 	 .seen = read_seen,
-	 .plan = done_plan},
+	 .plan = done_plan,
+	 .retry_step = "update_cluster",
+	 .wait = &tiered_wait},
 	{.name = NULL},
 };
 
@@ -90,4 +164,5 @@ const struct kind kind_set_tiered_checkpointing = {
 	.steps = steps,
 	.deadline_s = 3 * 3600,
 	.locks = lock_cluster,
+	.undo = undo,
 };

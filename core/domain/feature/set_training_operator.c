@@ -54,4 +54,5 @@ const struct kind kind_set_training_operator = {
 	.phase_titles = phase_titles,
 	.deadline_s = 2 * 3600,
 	.locks = lock_cluster,
+	.undo = toggle_undo,
 };

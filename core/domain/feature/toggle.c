@@ -16,6 +16,28 @@ static bool is_enabling(const struct step_ctx *c)
 	return json_bool_or(c->input, "enabled", true);
 }
 
+/* --- and back ---------------------------------------------------------------------- */
+
+void toggle_note(struct step_ctx *c, bool was_on)
+{
+	if (!step_has_sent_any(c))
+		step_save(c, "was_on", json_boolean(was_on));
+}
+
+bool toggle_undo(struct step_ctx *c, struct spawn *ret)
+{
+	const bool was_on = json_bool_or(c->data, "was_on", is_enabling(c));
+
+	/* What was on already was mended at most. */
+	if (!step_has_sent_any(c) || was_on == is_enabling(c))
+		return false;
+	ret->kind = toggle_feature(c)->kind;
+	ret->target = c->target;
+	ret->input = json_own(c->arena, json_copy((json_t *)(uintptr_t)c->input));
+	json_put_bool(ret->input, "enabled", was_on);
+	return true;
+}
+
 /* --- check ------------------------------------------------------------------------ */
 
 bool toggle_check_observe(struct step_ctx *c, struct exchange *x)
@@ -56,6 +78,7 @@ void toggle_check_plan(struct step_ctx *c, struct exchange *x)
 
 	(void)x;
 	survey_save(c, f);
+	toggle_note(c, saw_ok(c, survey_key(c, "addon", f->name)));
 	if (!is_enabling(c)) {
 		step_goto(c, "refuse_users");
 		return;

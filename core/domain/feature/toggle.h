@@ -27,6 +27,10 @@ void toggle_enabled_plan(struct step_ctx *c, struct exchange *x);
 
 bool toggle_users_observe(struct step_ctx *c, struct exchange *x);
 void toggle_users_plan(struct step_ctx *c, struct exchange *x);
+/* Before anything is sent: whether it was on, which is what an undo brings back. */
+void toggle_note(struct step_ctx *c, bool was_on);
+bool toggle_undo(struct step_ctx *c, struct spawn *ret);
+
 /* judge.c: which of the components that it brought stay for others. */
 bool toggle_judge_observe(struct step_ctx *c, struct exchange *x);
 void toggle_judge_plan(struct step_ctx *c, struct exchange *x);
@@ -60,7 +64,7 @@ void binding_absorb(struct step_ctx *c, const struct answer *a);
 	{                                                                                \
 		.name = (row), .phase = (in_phase), .title = (words),                    \
 		.effect = EFFECT_READ, .deadline_s = 1200, .observe = f##_observe,       \
-		.seen = read_seen, .plan = f##_plan                                      \
+		.seen = read_seen, .plan = f##_plan, .wait = &wait_kubernetes            \
 	}
 
 #define TOGGLE_CHECK_STEP                                                                \
@@ -92,7 +96,8 @@ void binding_absorb(struct step_ctx *c, const struct answer *a);
 		.name = "cert_manager_webhook", .phase = "cert_manager",                 \
 		.title = "Wait for cert-manager's webhook", .effect = EFFECT_READ,       \
 		.deadline_s = 180, .observe = toggle_webhook_observe, .seen = read_seen, \
-		.plan = toggle_webhook_plan, .on_fail = toggle_webhook_failed            \
+		.plan = toggle_webhook_plan, .on_fail = toggle_webhook_failed,           \
+		.wait = &wait_kubernetes                                                 \
 	}
 
 /* Rows of a component as in reconcile_dependencies, here for one feature. */

@@ -105,5 +105,8 @@ const struct kind kind_update_features = {
 	.steps = steps,
 	.phase_titles = phase_titles,
 	.deadline_s = 6 * 3600,
+	.no_undo =
+		"Each feature is a stage of its own: cancel the stage that is under way "
+		"with undo, and set the others back with update_features.",
 	.locks = lock_cluster,
 };

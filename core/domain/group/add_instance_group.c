@@ -273,7 +273,8 @@ static const struct step steps[] = {
 	 .seen = read_seen,
 	 .plan = update_cluster_plan,
 	 .absorb = update_cluster_absorb,
-	 .arg = &add_group},
+	 .arg = &add_group,
+	 .leaves = &group_leaves_group},
 	WATCH_GROUP_STEP("wait_group", "add_group"),
 	{.name = NULL},
 };
@@ -282,6 +283,7 @@ const struct kind kind_add_instance_group = {
 	.name = "add_instance_group",
 	.title = "Add an instance group",
 	.steps = steps,
-	.deadline_s = 6 * 3600,
+	.deadline_s = 8 * 3600,
 	.locks = lock_cluster,
+	.undo = group_undo_group,
 };

@@ -10,6 +10,7 @@
 #include "core/domain/group/group.h"
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/hyperpod/update_cluster.h"
+#include "core/domain/step/leaves.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 
@@ -91,6 +92,27 @@ static void gone_plan(struct step_ctx *c, struct exchange *x)
 			       group_name(c), "deleted", "instance_group"));
 }
 
+/* Somebody has added it again, or taken the deletion for something else. */
+static const char *gone_moved(struct step_ctx *c)
+{
+	const json_t *g = group_live(c);
+
+	if (!g || streq(json_str_at(g, "Status"), "Deleting") ||
+	    streq(json_str_at(g, "Status"), "Failed"))
+		return NULL;
+	return arena_printf(
+		c->arena,
+		"the instance group %s is %s, not being deleted: somebody has "
+		"added it again",
+		group_name(c), json_str_or(g, "Status", "?"));
+}
+
+static const struct wait gone_wait = {
+	.rule = "A deletion has no limit of its own",
+	.moved = gone_moved,
+	.lag_s = 60,
+};
+
 static const struct step steps[] = {
 	EKS_ACCESS_STEP,
 	{.name = "check_users",
@@ -100,8 +122,8 @@ static const struct step steps[] = {
 	 .observe = users_observe,
 	 .seen = read_seen,
 	 .plan = users_plan},
-	UPDATE_CLUSTER_STEP("delete_group", "group", "Delete the instance group",
-			    &delete_group),
+	UPDATE_CLUSTER_STEP_WITH("delete_group", "group", "Delete the instance group",
+				 &delete_group, .leaves = &leaves_deletion),
 	{.name = "wait_gone",
 	 .phase = "group",
 	 .title = "Wait until the group is gone",
@@ -110,7 +132,8 @@ static const struct step steps[] = {
 	 .observe = gone_observe,
 	 .seen = read_seen,
 	 .plan = gone_plan,
-	 .retry_step = "delete_group"},
+	 .retry_step = "delete_group",
+	 .wait = &gone_wait},
 	{.name = NULL},
 };
 
@@ -120,4 +143,5 @@ const struct kind kind_delete_instance_group = {
 	.steps = steps,
 	.deadline_s = 6 * 3600,
 	.locks = lock_cluster,
+	.no_undo = "A group that goes takes its nodes and disks along: add it again.",
 };

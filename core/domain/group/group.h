@@ -34,6 +34,16 @@ void group_record(struct step_ctx *c);
 /* [{key, value, effect}] of the input as the service spells it. A new reference. */
 json_t *taints_of(const json_t *taints);
 
+/* undo_group.c. note_count: what the target was before we sent anything. */
+extern const struct leaves group_leaves_count, group_leaves_group, group_leaves_change;
+void group_note_count(struct step_ctx *c, int64_t target);
+json_t *group_undo_input(struct step_ctx *c); /* of the arena */
+bool group_undo_count(struct step_ctx *c, struct spawn *ret);
+bool group_undo_group(struct step_ctx *c, struct spawn *ret);
+bool group_undo_change(struct step_ctx *c, struct spawn *ret);
+/* The input of update_instance_group that brings the earlier values back; new. */
+json_t *group_change_back(struct step_ctx *c);
+
 /* group_nodes.c: the nodes of the group and the pods on them, for who must be warned. */
 bool group_list_observe(struct step_ctx *c, struct exchange *x); /* without pods */
 bool group_nodes_observe(struct step_ctx *c, struct exchange *x);

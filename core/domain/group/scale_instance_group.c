@@ -66,6 +66,7 @@ static void read_plan(struct step_ctx *c, struct exchange *x)
 		  json_string(json_str_or(c->data, "wish.subnet_id", "")));
 	step_save(c, "continuous", json_boolean(group_is_continuous(saw(c, "hyperpod"))));
 	step_save(c, "from", json_integer(target));
+	group_note_count(c, target);
 	step_save(c, "more", json_integer(wanted - target));
 	step_save(c, "known", scale_logical_ids(c));
 }
@@ -164,14 +165,17 @@ static const struct step steps[] = {
 	 .observe = scale_add_observe,
 	 .seen = read_seen,
 	 .plan = scale_add_plan,
-	 .absorb = scale_add_absorb},
+	 .absorb = scale_add_absorb,
+	 .leaves = &group_leaves_count,
+	 .retry_step = "read_group"},
 	{.name = "choose_nodes",
 	 .phase = "nodes",
 	 .title = "Choose the nodes that go",
 	 .effect = EFFECT_READ,
 	 .observe = scale_choose_observe,
 	 .seen = read_seen,
-	 .plan = scale_choose_plan},
+	 .plan = scale_choose_plan,
+	 .choice = "victims"},
 	{.name = "delete_nodes",
 	 .phase = "nodes",
 	 .title = "Take nodes away",
@@ -180,9 +184,12 @@ static const struct step steps[] = {
 	 .observe = scale_delete_observe,
 	 .seen = read_seen,
 	 .plan = scale_delete_plan,
-	 .absorb = scale_delete_absorb},
-	UPDATE_CLUSTER_STEP("set_count", "nodes", "Set the number of nodes", &set_count),
-	WATCH_GROUP_STEP("wait_group", NULL),
+	 .absorb = scale_delete_absorb,
+	 .leaves = &group_leaves_count,
+	 .retry_step = "read_group"},
+	UPDATE_CLUSTER_STEP_WITH("set_count", "nodes", "Set the number of nodes",
+				 &set_count, .leaves = &group_leaves_count),
+	WATCH_GROUP_STEP("wait_group", "read_group"),
 	{.name = NULL},
 };
 
@@ -190,6 +197,7 @@ const struct kind kind_scale_instance_group = {
 	.name = "scale_instance_group",
 	.title = "Scale an instance group",
 	.steps = steps,
-	.deadline_s = 6 * 3600,
+	.deadline_s = 8 * 3600,
 	.locks = lock_cluster,
+	.undo = group_undo_count,
 };

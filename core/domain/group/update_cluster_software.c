@@ -12,6 +12,7 @@
 #include "core/domain/group/group.h"
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/hyperpod/update_cluster.h"
+#include "core/domain/step/leaves.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 
@@ -294,6 +295,47 @@ static void follow_plan(struct step_ctx *c, struct exchange *x)
 			       hyperpod_name(c), "groups", (json_int_t)done));
 }
 
+/* A group that went, or that somebody pointed at another image since we asked. */
+static const char *follow_moved(struct step_ctx *c)
+{
+	const char *wanted = step_input(c, "image_release_version");
+	const json_t *cluster = saw(c, "hyperpod");
+	const char *name;
+	json_t *before;
+
+	if (saw_missing(c, "hyperpod") ||
+	    streq(json_str_at(cluster, "ClusterStatus"), "Deleting"))
+		return arena_printf(c->arena,
+				    "the HyperPod cluster %s has vanished: somebody "
+				    "deleted it",
+				    hyperpod_name(c));
+	json_object_foreach(json_at(c->data, "before"), name, before) {
+		const json_t *g = cluster ? group_in(cluster, name) : before;
+		const char *image = json_str_at(g, "DesiredImageReleaseVersion");
+
+		if (!g || streq(json_str_at(g, "Status"), "Deleting"))
+			return arena_printf(
+				c->arena,
+				"the instance group %s has vanished: somebody "
+				"deleted it",
+				name);
+		if (wanted && image && !streq(image, wanted) && is_moving(status_of(g)))
+			return arena_printf(
+				c->arena,
+				"the instance group %s is being updated to %s, "
+				"not to %s: somebody has started another update",
+				name, image, wanted);
+	}
+	return NULL;
+}
+
+static const struct wait follow_wait = {
+	.rule = "A software update takes 20 to 60 minutes a batch, and as many batches as "
+		"its deployment asks for",
+	.moved = follow_moved,
+	.lag_s = 60,
+};
+
 static const struct step steps[] = {
 	{.name = "read_groups",
 	 .phase = "check",
@@ -310,7 +352,8 @@ static const struct step steps[] = {
 	 .observe = cluster_observe,
 	 .seen = read_seen,
 	 .plan = start_plan,
-	 .absorb = start_absorb},
+	 .absorb = start_absorb,
+	 .leaves = &leaves_action},
 	{.name = "follow_update",
 	 .phase = "software",
 	 .title = "Wait until every group is updated",
@@ -318,7 +361,8 @@ static const struct step steps[] = {
 	 .deadline_s = 12 * 3600,
 	 .observe = cluster_observe,
 	 .seen = read_seen,
-	 .plan = follow_plan},
+	 .plan = follow_plan,
+	 .wait = &follow_wait},
 	{.name = NULL},
 };
 
@@ -328,4 +372,6 @@ const struct kind kind_update_cluster_software = {
 	.steps = steps,
 	.deadline_s = 15 * 3600,
 	.locks = lock_cluster,
+	.no_undo = "SageMaker cannot call a software update back. Start another one with "
+		   "the earlier image_release_version.",
 };

@@ -8,6 +8,7 @@
 #include "core/domain/cluster/eks_access.h"
 #include "core/domain/cluster/kinds.h"
 #include "core/domain/group/group.h"
+#include "core/domain/hyperpod/group_spec.h"
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/hyperpod/preflight.h"
 #include "core/domain/hyperpod/update_cluster.h"
@@ -19,6 +20,16 @@ static bool read_observe(struct step_ctx *c, struct exchange *x)
 	return hyperpod_read(c, x);
 }
 
+/* What an undo brings back: as it was before anything of ours was sent. */
+static void note_before(struct step_ctx *c)
+{
+	struct err ignored = {0};
+	const json_t *spec = group_spec(group_live(c), c->arena, &ignored);
+
+	if (spec && !step_has_sent_any(c))
+		step_save(c, "before", json_deep_copy(spec));
+}
+
 static void read_plan(struct step_ctx *c, struct exchange *x)
 {
 	const int64_t least = json_int_or(c->input, "min_count", 0);
@@ -28,6 +39,7 @@ static void read_plan(struct step_ctx *c, struct exchange *x)
 	(void)x;
 	if (!group_must_be(c))
 		return;
+	note_before(c);
 	target = json_int_or(group_live(c), "TargetCount", 0);
 	if (least > target) {
 		e = step_fail(c, ERR_INVALID_INPUT,
@@ -129,6 +141,51 @@ static const char *update_want(struct step_ctx *c, const json_t *live, json_t *i
 
 static const struct update_cluster update = {.want = update_want};
 
+static bool is_nothing(const json_t *v)
+{
+	return !v || json_is_null(v) ||
+	       (json_is_integer(v) && json_integer_value(v) == 0) ||
+	       ((json_is_array(v) || json_is_object(v)) &&
+		json_array_size(v) + json_object_size(v) == 0);
+}
+
+static json_t *input_taints(const json_t *taints)
+{
+	json_t *list = json_array(), *t;
+	size_t i;
+
+	json_array_foreach(taints, i, t)
+		json_push(list,
+			  json_pack("{s:s, s:s*, s:s}", "key", json_str_or(t, "Key", ""),
+				    "value", json_str_at(t, "Value"), "effect",
+				    json_str_or(t, "Effect", "")));
+	return list;
+}
+
+json_t *group_change_back(struct step_ctx *c)
+{
+	json_t *in = json_deep_copy(group_undo_input(c)), *clear = json_array();
+
+	for (size_t i = 0; i < N_CHANGES; i++) {
+		const char *from = changes[i].from;
+		json_t *was = json_at(json_at(c->data, "before"), changes[i].to);
+
+		if (!is_given(c, from) && !is_cleared(c, from))
+			continue;
+		if (is_nothing(was))
+			json_push(clear, json_string(from));
+		else
+			json_put(in, from,
+				 streq(from, "taints") ? input_taints(was)
+						       : json_deep_copy(was));
+	}
+	if (json_array_size(clear) > 0)
+		json_put(in, "clear", clear);
+	else
+		json_decref(clear);
+	return in;
+}
+
 /* --- done when the service says so ---------------------------------------------------
  */
 
@@ -164,6 +221,57 @@ static void finish_plan(struct step_ctx *c, struct exchange *x)
 			       hyperpod_name(c), "group", group_name(c)));
 }
 
+static bool is_wanted(struct step_ctx *c, const json_t *spec, const struct change *k)
+{
+	const json_t *live = json_at(spec, k->to);
+	json_t *wanted = json_new_object(c->arena);
+
+	/* What was cleared is the service's to set. */
+	if (!is_given(c, k->from) || is_cleared(c, k->from))
+		return true;
+	put_change(c, wanted, k);
+	return (is_nothing(json_at(wanted, k->to)) && is_nothing(live)) ||
+	       json_equal(json_at(wanted, k->to), live);
+}
+
+/* Somebody else's values are not ours, even when every node has them. */
+static const char *change_moved(struct step_ctx *c)
+{
+	struct err ignored = {0};
+	const json_t *spec;
+
+	if (saw_missing(c, "hyperpod"))
+		return arena_printf(c->arena, "the HyperPod cluster %s has vanished",
+				    hyperpod_name(c));
+	if (!saw(c, "hyperpod"))
+		return NULL;
+	if (!group_live(c) || streq(json_str_at(group_live(c), "Status"), "Deleting"))
+		return arena_printf(
+			c->arena,
+			"the instance group %s has vanished: somebody deleted "
+			"it",
+			group_name(c));
+	spec = group_spec(group_live(c), c->arena, &ignored);
+	for (size_t i = 0; spec && i < N_CHANGES; i++)
+		if (!is_wanted(c, spec, &changes[i]))
+			return arena_printf(
+				c->arena,
+				"%s of the instance group %s is %s now: somebody else "
+				"changed it",
+				changes[i].from, group_name(c),
+				json_at(spec, changes[i].to)
+					? json_text(c->arena,
+						    json_at(spec, changes[i].to))
+					: "not set");
+	return NULL;
+}
+
+static const struct wait have_it = {
+	.rule = "KubernetesConfig is reconciled continuously; no limit is published",
+	.moved = change_moved,
+	.lag_s = 60,
+};
+
 static const struct step steps[] = {
 	{.name = "read_group",
 	 .phase = "check",
@@ -177,8 +285,8 @@ static const struct step steps[] = {
 	PREFLIGHT_STEP("check_script", "Check the own lifecycle script", own_script, true,
 		       preflight_note),
 	PREFLIGHT_VERDICT("read_group"),
-	UPDATE_CLUSTER_STEP("update_group", "group", "Change the instance group",
-			    &update),
+	UPDATE_CLUSTER_STEP_WITH("update_group", "group", "Change the instance group",
+				 &update, .leaves = &group_leaves_change),
 	{.name = "wait_update",
 	 .phase = "group",
 	 .title = "Wait until the nodes have it",
@@ -186,7 +294,9 @@ static const struct step steps[] = {
 	 .deadline_s = 2 * 3600,
 	 .observe = read_observe,
 	 .seen = read_seen,
-	 .plan = finish_plan},
+	 .plan = finish_plan,
+	 .retry_step = "update_group",
+	 .wait = &have_it},
 	{.name = NULL},
 };
 
@@ -194,6 +304,7 @@ const struct kind kind_update_instance_group = {
 	.name = "update_instance_group",
 	.title = "Change an instance group",
 	.steps = steps,
-	.deadline_s = 4 * 3600,
+	.deadline_s = 6 * 3600,
 	.locks = lock_cluster,
+	.undo = group_undo_change,
 };

@@ -16,6 +16,7 @@
 #include "core/domain/hyperpod/preflight.h"
 #include "core/domain/network/compute_subnet.h"
 #include "core/domain/network/security_group.h"
+#include "core/domain/step/leaves.h"
 #include "core/domain/step/names.h"
 #include "core/domain/step/read.h"
 #include "core/domain/step/role.h"
@@ -261,6 +262,7 @@ static void create_plan(struct step_ctx *c, struct exchange *x)
 	if (there) {
 		step_own(c, "sagemaker:cluster", hyperpod_name(c),
 			 json_str_at(there, "ClusterArn"), "made");
+		step_save_str(c, "hyperpod_arn", json_str_at(there, "ClusterArn"));
 		return;
 	}
 	exchange_aws(
@@ -301,7 +303,42 @@ static void create_absorb(struct step_ctx *c, const struct answer *a)
 	}
 	step_own(c, "sagemaker:cluster", hyperpod_name(c),
 		 json_str_at(a->out, "ClusterArn"), "made");
+	step_save_str(c, "hyperpod_arn", json_str_at(a->out, "ClusterArn"));
 	step_advance(c);
+}
+
+static bool tell_cluster(struct step_ctx *c, json_t *row)
+{
+	const char *group = step_input(c, "group_name");
+
+	json_put_str(row, "object", hyperpod_name(c));
+	json_put_int(row, "wanted", json_int_or(c->input, "count", 1));
+	json_put_int(row, "before", 0);
+	step_stop(row, "scale_instance_group",
+		  json_pack("{s:s, s:s, s:i}", "cluster", c->target, "group",
+			    group ? group : "", "count", 0));
+	return true;
+}
+
+static const struct leaves leaves_cluster = {
+	.cost = "Each node that still comes is billed from its launch until it is removed.",
+	.tell = tell_cluster,
+};
+
+static bool undo(struct step_ctx *c, struct spawn *ret)
+{
+	if (!step_has_sent(c, "create_cluster"))
+		return false;
+	ret->kind = "remove_hyperpod_cluster";
+	ret->target = c->target;
+	ret->input = json_packf(c->arena, "{s:s}", "hyperpod_name", hyperpod_name(c));
+	if (json_object_get(c->input, "cluster"))
+		json_object_set(ret->input, "cluster",
+				json_object_get(c->input, "cluster"));
+	if (json_object_get(c->input, "eks_name"))
+		json_object_set(ret->input, "eks_name",
+				json_object_get(c->input, "eks_name"));
+	return true;
 }
 
 static const struct step steps[] = {
@@ -340,7 +377,9 @@ static const struct step steps[] = {
 	 .observe = owned_observe,
 	 .seen = read_seen,
 	 .plan = clear_wreck_plan,
-	 .absorb = clear_wreck_absorb},
+	 .absorb = clear_wreck_absorb,
+	 .leaves = &leaves_deletion,
+	 .wait = &wait_deletion},
 	{.name = "create_cluster",
 	 .phase = "cluster",
 	 .title = "Create the HyperPod cluster",
@@ -349,6 +388,7 @@ static const struct step steps[] = {
 	 .seen = read_seen,
 	 .plan = create_plan,
 	 .absorb = create_absorb,
+	 .leaves = &leaves_cluster,
 	 .retry_step = "clear_failed_cluster"},
 	{.name = "wait_nodes",
 	 .phase = "nodes",
@@ -359,7 +399,8 @@ static const struct step steps[] = {
 	 .observe = watch_nodes_observe,
 	 .seen = read_seen,
 	 .plan = watch_nodes_plan,
-	 .retry_step = "clear_failed_cluster"},
+	 .retry_step = "clear_failed_cluster",
+	 .wait = &watch_wait},
 	{.name = "settle",
 	 .phase = "nodes",
 	 .title = "Install the dependencies that need nodes",
@@ -376,6 +417,7 @@ const struct kind kind_create_hyperpod_cluster = {
 	.name = "create_hyperpod_cluster",
 	.title = "Create a HyperPod cluster",
 	.steps = steps,
-	.deadline_s = 6 * 3600,
+	.deadline_s = 8 * 3600,
 	.locks = lock_cluster,
+	.undo = undo,
 };

@@ -41,6 +41,10 @@ bool node_trouble_fail(struct step_ctx *c, const char *text);
 /* Until current = target and as many nodes are Ready; see watch_nodes.c. */
 bool watch_nodes_observe(struct step_ctx *c, struct exchange *x);
 void watch_nodes_plan(struct step_ctx *c, struct exchange *x);
+/* The group's rules of time; moved: by whom its cluster, the group or its target was
+ * changed since. Kinds that know an earlier target keep it as data.from. */
+extern const struct wait watch_wait;
+const char *watch_moved(struct step_ctx *c);
 /* The same of input.group_name in a cluster of several; ends the operation. */
 void watch_group_plan(struct step_ctx *c, struct exchange *x);
 
@@ -50,7 +54,7 @@ void watch_group_plan(struct step_ctx *c, struct exchange *x);
 		.title = "Wait until every node of the group is ready",                  \
 		.effect = EFFECT_READ, .deadline_s = 4 * 3600, .sees_errors = true,      \
 		.observe = watch_nodes_observe, .seen = read_seen,                       \
-		.plan = watch_group_plan, .retry_step = (again)                          \
+		.plan = watch_group_plan, .retry_step = (again), .wait = &watch_wait     \
 	}
 
 #endif

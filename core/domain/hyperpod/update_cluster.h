@@ -62,12 +62,15 @@ void update_cluster_plan(struct step_ctx *c, struct exchange *x);
 void update_cluster_absorb(struct step_ctx *c, const struct answer *a);
 
 #define UPDATE_CLUSTER_STEP(row, in_phase, words, about)                                 \
+	UPDATE_CLUSTER_STEP_WITH(row, in_phase, words, about, .leaves = NULL)
+/* The last argument is one more member of the row. */
+#define UPDATE_CLUSTER_STEP_WITH(row, in_phase, words, about, member)                    \
 	{                                                                                \
 		.name = (row), .phase = (in_phase), .title = (words),                    \
 		.effect = EFFECT_CONVERGENT, .deadline_s = 2 * 3600,                     \
 		.observe = update_cluster_observe, .seen = read_seen,                    \
 		.plan = update_cluster_plan, .absorb = update_cluster_absorb,            \
-		.arg = (about)                                                           \
+		.arg = (about), member                                                   \
 	}
 
 #endif

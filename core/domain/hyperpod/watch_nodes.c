@@ -19,8 +19,6 @@ enum { EVENTS_LOOKED_AT = 100, NODES_A_PAGE = 100 };
 #define GROUP_LABEL "sagemaker.amazonaws.com/instance-group-name"
 /* AWS goes on trying for hours; people want to know after this long. */
 static const int64_t CAPACITY_PATIENCE_MS = 30 * 60 * 1000;
-/* A read may be older than the call that set the count. */
-static const int64_t TARGET_LAG_MS = 60 * 1000;
 
 static const json_t *group(const struct step_ctx *c)
 {
@@ -33,9 +31,14 @@ static int64_t current(const struct step_ctx *c)
 	return json_int_or(group(c), "CurrentCount", 0);
 }
 
+static int64_t wanted(const struct step_ctx *c)
+{
+	return json_int_or(c->input, "count", 1);
+}
+
 static int64_t target(const struct step_ctx *c)
 {
-	return json_int_or(group(c), "TargetCount", json_int_or(c->input, "count", 1));
+	return json_int_or(group(c), "TargetCount", wanted(c));
 }
 
 /*
@@ -118,7 +121,8 @@ bool watch_nodes_observe(struct step_ctx *c, struct exchange *x)
 	status = json_str_or(saw(c, "hyperpod"), "ClusterStatus", "");
 	if (!saw(c, "hyperpod"))
 		return false;
-	if (current(c) == target(c) && streq(status, "InService"))
+	if (current(c) == target(c) && target(c) == wanted(c) &&
+	    streq(status, "InService"))
 		return read_group_nodes(c, x);
 	if (read_aws(c, x, "events", AWS_SAGEMAKER_ListClusterEvents,
 		     json_packf(c->arena, "{s:s, s:i}", "ClusterName", hyperpod_name(c),
@@ -208,6 +212,103 @@ static void finish(struct step_ctx *c)
 			    json_str_or(c->data, "subnet.id", "")));
 }
 
+/* --- who moved it? -------------------------------------------------------------------
+ */
+
+/* Members of data: how many nodes were there at best, and what a min_count asks for. */
+static const char reached[] = "_reached";
+
+static int64_t least(const struct step_ctx *c)
+{
+	return json_int_or(
+		c->input, "min_count",
+		json_int_or(c->data, "_least", json_int_or(group(c), "MinCount", 0)));
+}
+
+static void note_reached(struct step_ctx *c)
+{
+	if (current(c) > json_int_or(c->data, reached, 0))
+		step_save(c, reached, json_integer(current(c)));
+	if (json_int_or(group(c), "MinCount", 0) > 0)
+		step_save(c, "_least",
+			  json_integer(json_int_or(group(c), "MinCount", 0)));
+}
+
+/* The service takes a group back whose least number of nodes did not come in time. */
+static bool is_taken_back(const struct step_ctx *c)
+{
+	return least(c) > 0 && json_int_or(c->data, reached, 0) < least(c) &&
+	       target(c) == json_int_or(c->data, "from", 0);
+}
+
+static const char *target_moved(struct step_ctx *c)
+{
+	const char *why = event_text(c);
+	const char *last =
+		arena_printf(c->arena, "%s%s", *why ? "; newest event: " : "", why);
+
+	if (is_taken_back(c))
+		return arena_printf(
+			c->arena,
+			"SageMaker took the instance group %s back to %lld: it reached %lld "
+			"of min %lld nodes within three hours and was rolled back%s",
+			step_input(c, "group_name"), (long long)target(c),
+			(long long)json_int_or(c->data, reached, 0), (long long)least(c),
+			last);
+	return arena_printf(
+		c->arena,
+		"the instance group %s was asked for %lld nodes and has a target of %lld now; "
+		"%s changed it%s",
+		step_input(c, "group_name"), (long long)wanted(c), (long long)target(c),
+		streq(json_str_at(saw(c, "hyperpod"), "AutoScaling.Mode"), "Enable")
+			? "somebody else or the autoscaler"
+			: "somebody else",
+		last);
+}
+
+const char *watch_moved(struct step_ctx *c)
+{
+	const json_t *cluster = saw(c, "hyperpod");
+	const char *made = json_str_at(c->data, "hyperpod_arn");
+
+	if (saw_missing(c, "hyperpod"))
+		return arena_printf(c->arena,
+				    "the HyperPod cluster %s has vanished: somebody "
+				    "deleted it",
+				    hyperpod_name(c));
+	if (!cluster)
+		return NULL;
+	if (made && !streq(made, json_str_or(cluster, "ClusterArn", made)))
+		return arena_printf(c->arena,
+				    "another HyperPod cluster named %s stands where ours "
+				    "was: somebody made it anew",
+				    hyperpod_name(c));
+	if (streq(json_str_at(cluster, "ClusterStatus"), "Deleting"))
+		return arena_printf(c->arena,
+				    "somebody is deleting the HyperPod cluster %s",
+				    hyperpod_name(c));
+	if (!group(c) || streq(json_str_at(group(c), "Status"), "Deleting"))
+		return arena_printf(
+			c->arena,
+			"the instance group %s has vanished: somebody deleted "
+			"it",
+			step_input(c, "group_name"));
+	note_reached(c);
+	return target(c) == wanted(c) ? NULL : target_moved(c);
+}
+
+/*
+ * MinInstanceCount is waited for by the service for three hours; deep health checks
+ * take one to two hours a node. Both are inside this.
+ */
+const struct wait watch_wait = {
+	.cloud_s = 3 * 3600,
+	.rule = "SageMaker waits three hours for MinInstanceCount, then takes the group "
+		"back; deep health checks run one to two hours",
+	.moved = watch_moved,
+	.lag_s = 60,
+};
+
 /* True: as many as asked, and Ready. False: a verdict was set. */
 static bool all_ready(struct step_ctx *c)
 {
@@ -216,17 +317,24 @@ static bool all_ready(struct step_ctx *c)
 	int64_t ready;
 
 	if (!saw(c, "hyperpod")) {
-		step_fail(c, ERR_CLUSTER_FAILED, "the HyperPod cluster %s has vanished",
-			  hyperpod_name(c));
+		struct err *e = step_fail(c, ERR_CLOUD_REFUSED,
+					  "the HyperPod cluster %s cannot be looked at",
+					  hyperpod_name(c));
+
+		err_because(e, "sagemaker:DescribeCluster", saw_code(c, "hyperpod"),
+			    saw_message(c, "hyperpod"), NULL);
+		err_fix(e, "Let our role call sagemaker:DescribeCluster, then retry.");
 		return false;
 	}
 	if (current(c) < target(c) && node_trouble_fail(c, trouble_text(c)))
 		return false;
-	if (streq(status, "Failed") || streq(status, "Deleting")) {
+	if (streq(status, "Failed")) {
 		cluster_failed(c, status, text);
 		return false;
 	}
+	/* While a least number is waited for, the service itself says when it is over. */
 	if (is_capacity_failure(text) && current(c) < target(c) &&
+	    current(c) >= least(c) &&
 	    c->now_ms - c->step_since_ms > CAPACITY_PATIENCE_MS) {
 		no_capacity(c, text);
 		return false;
@@ -266,50 +374,9 @@ static void finish_group(struct step_ctx *c)
 			       (json_int_t)target(c)));
 }
 
-/*
- * A group whose least number of nodes did not come within three hours is taken
- * back to its earlier size; one that an autoscaler or a person changed has
- * another target too. Neither is what was asked for.
- */
-static void other_target(struct step_ctx *c, int64_t wanted)
-{
-	struct err *e;
-
-	if (c->now_ms - c->step_since_ms <
-	    TARGET_LAG_MS * c->cfg->poll_scale_percent / 100) {
-		step_wait(c, 10, "%s to show the %lld nodes that it was asked for",
-			  hyperpod_name(c), (long long)wanted);
-		return;
-	}
-	e = step_fail(
-		c, ERR_STATE_CONFLICT,
-		"the instance group %s was asked for %lld nodes and has a target of %lld "
-		"now: AWS took it back, or somebody else changed it",
-		step_input(c, "group_name"), (long long)wanted, (long long)target(c));
-
-	if (event_text(c)[0])
-		err_because(e, "sagemaker:cluster-event", "", event_text(c), NULL);
-	e->retry = RETRY_HUMAN;
-	err_fix(e, "Look at the group's events; scale it again with "
-		   "scale_instance_group.");
-}
-
 void watch_group_plan(struct step_ctx *c, struct exchange *x)
 {
-	const int64_t wanted = json_int_or(c->input, "count", target(c));
-
 	(void)x;
-	if (c->planning)
-		return;
-	if (saw(c, "hyperpod") && !group(c)) {
-		if (gone_twice(c, "group", 10, "the group"))
-			step_fail(c, ERR_NOT_FOUND, "the instance group %s has vanished",
-				  step_input(c, "group_name"));
-		return;
-	}
-	not_gone(c, "group");
-	if (group(c) && target(c) != wanted)
-		other_target(c, wanted);
-	else if (all_ready(c))
+	if (!c->planning && all_ready(c))
 		finish_group(c);
 }

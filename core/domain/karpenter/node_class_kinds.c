@@ -122,12 +122,18 @@ static const struct step create_steps[] = {
 	{.name = NULL},
 };
 
+static bool undo(struct step_ctx *c, struct spawn *ret)
+{
+	return node_object_undo(c, ret, "delete_node_class");
+}
+
 const struct kind kind_create_node_class = {
 	.name = "create_node_class",
 	.title = "Create a node class",
 	.steps = create_steps,
 	.deadline_s = 2 * 3600,
 	.locks = lock_cluster,
+	.undo = undo,
 };
 
 /* --- deletion ------------------------------------------------------------------------
@@ -174,4 +180,5 @@ const struct kind kind_delete_node_class = {
 	.steps = delete_steps,
 	.deadline_s = 2 * 3600,
 	.locks = lock_cluster,
+	.no_undo = "What was removed does not come back by itself: create it again.",
 };

@@ -3,6 +3,7 @@
 #include "core/domain/cluster/eks_access.h"
 #include "core/domain/karpenter/karpenter.h"
 #include "core/domain/karpenter/node_class.h"
+#include "core/domain/step/leaves.h"
 #include "core/domain/step/read.h"
 #include "core/domain/step/texts.h"
 #include "core/domain/storage/storage.h"
@@ -118,6 +119,8 @@ void node_object_apply_plan(struct step_ctx *c, struct exchange *x)
 	r.body = about(c)->wanted(c);
 	if (there && object_covers(there, r.body))
 		return;
+	if (!json_at(c->data, "was_there"))
+		step_save(c, "was_there", json_boolean(there));
 	eks_target(c, &t);
 	exchange_kube(x, &t, &r);
 	x->what = arena_printf(c->arena, "%s the %s %s", there ? "Change" : "Create",
@@ -141,6 +144,53 @@ void node_object_ready_plan(struct step_ctx *c, struct exchange *x)
 	if (!c->planning && !streq(state, "ready"))
 		step_wait(c, LOOK_S, "the %s %s to be ready%s%s", about(c)->what,
 			  name_of(c), why ? ": " : "", why ? why : "");
+}
+
+static bool tell(struct step_ctx *c, json_t *row)
+{
+	const bool class = streq(about(c)->plural, KARPENTER_CLASSES);
+
+	json_put_str(row, "object", name_of(c));
+	step_stop(row, class ? "delete_node_class" : "delete_node_pool",
+		  json_pack("{s:s, s:s}", "cluster", c->target, "name", name_of(c)));
+	return true;
+}
+
+const struct leaves node_object_leaves = {
+	.cost = "The autoscaler launches nodes for pods that wait; each is billed from its "
+		"launch.",
+	.tell = tell,
+};
+
+static const char *moved(struct step_ctx *c)
+{
+	const json_t *there = saw(c, "object");
+
+	if (saw_missing(c, "object") || json_at(there, "metadata.deletionTimestamp"))
+		return arena_printf(c->arena,
+				    "the %s %s has vanished: somebody deleted it",
+				    about(c)->what, name_of(c));
+	if (there && !object_covers(there, about(c)->wanted(c)))
+		return arena_printf(c->arena,
+				    "the %s %s is another than was asked for: somebody "
+				    "changed it",
+				    about(c)->what, name_of(c));
+	return NULL;
+}
+
+const struct wait node_object_wait = {
+	.rule = "Kubernetes has no limit of its own",
+	.moved = moved,
+};
+
+bool node_object_undo(struct step_ctx *c, struct spawn *ret, const char *kind)
+{
+	if (!step_has_sent(c, "apply") || json_bool_or(c->data, "was_there", true))
+		return false;
+	ret->kind = kind;
+	ret->target = c->target;
+	ret->input = json_own(c->arena, json_copy((json_t *)(uintptr_t)c->input));
+	return true;
 }
 
 /* --- removing it ---------------------------------------------------------------------

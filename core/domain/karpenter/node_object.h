@@ -6,6 +6,7 @@
 #ifndef INSTANTSTART_DOMAIN_KARPENTER_NODE_OBJECT_H
 #define INSTANTSTART_DOMAIN_KARPENTER_NODE_OBJECT_H
 
+#include "core/domain/step/leaves.h"
 #include "core/op/kind.h"
 
 struct node_object {
@@ -30,6 +31,10 @@ bool node_object_stake(struct step_ctx *c, const char *key, const char *name,
 void node_object_apply_plan(struct step_ctx *c, struct exchange *x);
 void node_object_apply_absorb(struct step_ctx *c, const struct answer *a);
 void node_object_ready_plan(struct step_ctx *c, struct exchange *x);
+/* Spawns that kind for the object, if it was not there before us. */
+bool node_object_undo(struct step_ctx *c, struct spawn *ret, const char *kind);
+extern const struct leaves node_object_leaves;
+extern const struct wait node_object_wait;
 bool node_object_get_observe(struct step_ctx *c, struct exchange *x);
 void node_object_delete_plan(struct step_ctx *c, struct exchange *x);
 void node_object_delete_absorb(struct step_ctx *c, const struct answer *a);
@@ -44,6 +49,7 @@ void node_object_finish_plan(struct step_ctx *c, struct exchange *x);
 	 .seen = read_seen,                                                              \
 	 .plan = node_object_apply_plan,                                                 \
 	 .absorb = node_object_apply_absorb,                                             \
+	 .leaves = &node_object_leaves,                                                  \
 	 .arg = (about)},                                                                \
 		{.name = "wait_ready",                                                   \
 		 .phase = "apply",                                                       \
@@ -52,6 +58,8 @@ void node_object_finish_plan(struct step_ctx *c, struct exchange *x);
 		 .observe = node_object_get_observe,                                     \
 		 .seen = read_seen,                                                      \
 		 .plan = node_object_ready_plan,                                         \
+		 .retry_step = "apply",                                                  \
+		 .wait = &node_object_wait,                                              \
 		 .arg = (about)},                                                        \
 	{                                                                                \
 		.name = "finish", .phase = "apply", .title = "Finish",                   \
@@ -68,6 +76,8 @@ void node_object_finish_plan(struct step_ctx *c, struct exchange *x);
 	 .seen = read_seen,                                                              \
 	 .plan = node_object_delete_plan,                                                \
 	 .absorb = node_object_delete_absorb,                                            \
+	 .leaves = &leaves_deletion,                                                     \
+	 .wait = &wait_deletion,                                                         \
 	 .arg = (about)},                                                                \
 	{                                                                                \
 		.name = "finish", .phase = "delete", .title = "Finish",                  \

@@ -55,12 +55,18 @@ static const struct step create_steps[] = {
 	{.name = NULL},
 };
 
+static bool undo(struct step_ctx *c, struct spawn *ret)
+{
+	return node_object_undo(c, ret, "delete_node_pool");
+}
+
 const struct kind kind_create_node_pool = {
 	.name = "create_node_pool",
 	.title = "Create a node pool",
 	.steps = create_steps,
 	.deadline_s = 2 * 3600,
 	.locks = lock_cluster,
+	.undo = undo,
 };
 
 /* --- deletion ------------------------------------------------------------------------
@@ -111,4 +117,5 @@ const struct kind kind_delete_node_pool = {
 	.steps = delete_steps,
 	.deadline_s = 2 * 3600,
 	.locks = lock_cluster,
+	.no_undo = "What was removed does not come back by itself: create it again.",
 };

@@ -15,6 +15,7 @@
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/hyperpod/update_cluster.h"
 #include "core/domain/karpenter/autoscaling.h"
+#include "core/domain/step/leaves.h"
 #include "core/domain/step/read.h"
 #include "core/domain/step/role.h"
 #include "core/json/tree.h"
@@ -269,6 +270,35 @@ static void finish_plan(struct step_ctx *c, struct exchange *x)
 			       "role_arn", on ? autoscaling_role_arn(c) : NULL));
 }
 
+static bool tell(struct step_ctx *c, json_t *row)
+{
+	const bool on = autoscaling_enabled(c);
+
+	json_put_bool(row, "wanted", on);
+	json_put_bool(row, "before", !on);
+	step_stop(row, "update_features",
+		  json_pack("{s:s, s:{s:b}}", "cluster", c->target, "autoscaling",
+			    "enabled", !on));
+	return true;
+}
+
+/* switch_plan() sends only what changes it. */
+static const struct leaves leaves_switch = {
+	.cost = "While it is on, nodes are launched for pods that wait; each is billed.",
+	.tell = tell,
+};
+
+static bool undo(struct step_ctx *c, struct spawn *ret)
+{
+	if (!step_has_sent(c, "switch_autoscaling"))
+		return false;
+	ret->kind = "set_autoscaling";
+	ret->target = c->target;
+	ret->input = json_own(c->arena, json_copy((json_t *)(uintptr_t)c->input));
+	json_put_bool(ret->input, "enabled", !autoscaling_enabled(c));
+	return true;
+}
+
 static const struct step steps[] = {
 	EKS_ACCESS_STEP,
 	{.name = "check_autoscaling",
@@ -288,7 +318,8 @@ static const struct step steps[] = {
 	 .observe = switch_observe,
 	 .seen = read_seen,
 	 .plan = switch_plan,
-	 .absorb = switch_absorb},
+	 .absorb = switch_absorb,
+	 .leaves = &leaves_switch},
 	{.name = "wait_autoscaling",
 	 .phase = "autoscaling",
 	 .title = "Wait until the service has done so",
@@ -297,7 +328,8 @@ static const struct step steps[] = {
 	 .observe = wait_observe,
 	 .seen = read_seen,
 	 .plan = wait_plan,
-	 .retry_step = "switch_autoscaling"},
+	 .retry_step = "switch_autoscaling",
+	 .wait = &wait_update},
 	{.name = "delete_autoscaling_role",
 	 .phase = "roles",
 	 .title = "Delete the role for autoscaling",
@@ -321,4 +353,5 @@ const struct kind kind_set_autoscaling = {
 	.steps = steps,
 	.deadline_s = 4 * 3600,
 	.locks = lock_cluster,
+	.undo = undo,
 };

@@ -50,7 +50,8 @@ int64_t node_addresses(const json_t *type, const char *interface_mode);
 	 .effect = EFFECT_READ,                                                          \
 	 .observe = subnet_find_observe,                                                 \
 	 .seen = read_seen,                                                              \
-	 .plan = subnet_find_plan},                                                      \
+	 .plan = subnet_find_plan,                                                       \
+	 .choice = "subnet"},                                                            \
 		{.name = "extend_vpc",                                                   \
 		 .phase = "network",                                                     \
 		 .title = "Add an address block to the VPC",                             \

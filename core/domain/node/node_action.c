@@ -6,6 +6,7 @@
 #include "core/domain/cluster/kinds.h"
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/node/kinds.h"
+#include "core/domain/step/leaves.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 
@@ -134,10 +135,11 @@ static void lock_all(const char *target, const json_t *input, struct arena *a,
 	{                                                                                \
 		.name = (row), .phase = "send", .title = (words), .effect = EFFECT_ONCE, \
 		.observe = send_nodes_observe, .seen = read_seen, .plan = (plan_fn),     \
-		.absorb = (absorb_fn), .arg = (send), .retry_step = "find_nodes"         \
+		.absorb = (absorb_fn), .arg = (send), .retry_step = "find_nodes",        \
+		.leaves = &leaves_action                                                 \
 	}
 
-#define ACTION_STEPS(id, ask, wait, seconds)                                             \
+#define ACTION_STEPS(id, ask, awaits, seconds)                                           \
 	static const struct node_send id##_1 = {&node_##id, 1};                          \
 	static const struct node_send id##_2 = {&node_##id, 2};                          \
 	static const struct node_send id##_again = {&node_##id, 0};                      \
@@ -165,7 +167,7 @@ static void lock_all(const char *target, const json_t *input, struct arena *a,
 			  send_again_absorb),                                            \
 		{.name = "await_nodes",                                                  \
 		 .phase = "await",                                                       \
-		 .title = (wait),                                                        \
+		 .title = (awaits),                                                      \
 		 .effect = EFFECT_READ,                                                  \
 		 .deadline_s = (seconds),                                                \
 		 .observe = await_nodes_observe,                                         \
@@ -173,6 +175,7 @@ static void lock_all(const char *target, const json_t *input, struct arena *a,
 		 .plan = await_nodes_plan,                                               \
 		 .on_fail = await_nodes_late,                                            \
 		 .retry_step = "find_nodes",                                             \
+		 .wait = &wait_nodes,                                                    \
 		 .arg = &node_##id},                                                     \
 		{.name = "finish",                                                       \
 		 .phase = "await",                                                       \
@@ -188,6 +191,10 @@ ACTION_STEPS(reboot, "Reboot the nodes", "Wait for the new boots", 3600);
 ACTION_STEPS(replace, "Replace the nodes", "Wait for the new instances", 3 * 3600);
 ACTION_STEPS(delete, "Delete the nodes", "Wait until they are gone", 2 * 3600);
 
+static const char gone[] =
+	"What a node has lost does not come back, and SageMaker has no call "
+	"that stops what it has taken.";
+
 static const struct phase_title phases[] = {{"check", "Check"},
 					    {"send", "Ask for it"},
 					    {"await", "Wait for the nodes"},
@@ -197,14 +204,17 @@ const struct kind kind_reboot_nodes = {.name = "reboot_nodes",
 				       .title = "Reboot nodes",
 				       .steps = reboot_steps,
 				       .phase_titles = phases,
+				       .no_undo = gone,
 				       .locks = lock_nodes};
 const struct kind kind_replace_nodes = {.name = "replace_nodes",
 					.title = "Replace nodes",
 					.steps = replace_steps,
 					.phase_titles = phases,
+					.no_undo = gone,
 					.locks = lock_nodes};
 const struct kind kind_delete_nodes = {.name = "delete_nodes",
 				       .title = "Delete nodes",
 				       .steps = delete_steps,
 				       .phase_titles = phases,
+				       .no_undo = gone,
 				       .locks = lock_all};

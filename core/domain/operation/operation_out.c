@@ -72,7 +72,8 @@ const struct field operation_out[] = {
 	OUT("question", FIELD_OBJECT, .flags = FIELD_OPEN,
 	    .doc = "Held: the question, evidence and choices."),
 	OUT("result", FIELD_OBJECT, .flags = FIELD_OPEN,
-	    .doc = "Of a succeeded operation."),
+	    .doc = "Of a succeeded operation; of another: still_wanted, what the cloud goes "
+		   "on with, and how to stop it."),
 	OUT("error", FIELD_OBJECT, .flags = FIELD_OPEN,
 	    .doc = "Of a failed one: code, detail, fix, retry, causes."),
 	OUT("cancellable", FIELD_BOOL, .flags = FIELD_REQUIRED,

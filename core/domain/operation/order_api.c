@@ -76,8 +76,30 @@ static const struct field cancel_operation_in[] = {
 	FIELD(struct cancel_operation, id, .flags = FIELD_REQUIRED | FIELD_PATH,
 	      .pattern = OP_ID, .doc = "The operation's id."),
 	FIELD(struct cancel_operation, undo,
-	      .doc = "Also remove what it has made, in reverse order."),
+	      .doc = "Also take it back: what was added goes, what was changed gets its "
+		     "earlier value. Refused where that is not possible."),
 	FIELD_END};
+
+/* Undo is promised only where a kind has one; else said before anything stops. */
+static bool can_undo(struct call *c, const char *id, struct err *e)
+{
+	struct str doc;
+	int64_t version;
+	const json_t *op;
+	const struct kind *k;
+
+	if (!journal_get(c->db, c->arena, id, &doc, &version, e))
+		return false;
+	op = json_parse(c->arena, doc, e);
+	k = kind_find(kinds, json_str_or(op, "kind", ""));
+	if (!op || !k || k->undo || json_bool_or(op, "done", false))
+		return op != NULL;
+	err_set(e, ERR_STATE_CONFLICT, "\"%s\" cannot be undone", k->title);
+	err_field(e, "/undo", "true", "false");
+	return err_fix(
+		e, "%s Cancel it without undo: result.still_wanted lists what goes on.",
+		k->no_undo);
+}
 
 static bool run_cancel(struct call *c, const void *in, struct reply *ret, struct err *e)
 {
@@ -85,6 +107,8 @@ static bool run_cancel(struct call *c, const void *in, struct reply *ret, struct
 	const struct order o =
 		order_of(c, x->id, json_packf(c->arena, "{s:b}", "undo", x->undo));
 
+	if (x->undo && !can_undo(c, x->id, e))
+		return false;
 	return journal_cancel(c->db, c->arena, &o, &ret->json, e) &&
 	       accepted(c, x->id, ret);
 }
@@ -95,8 +119,10 @@ const struct capability cap_cancel_operation = {
 	.method = "POST",
 	.path = "/operations/{id}:cancel",
 	.title = "Cancel an operation",
-	.doc = "Stops at the next safe place. What it has made stays and is listed, or is "
-	       "removed with undo. get_operation tells when it has ended.",
+	.doc = "Stops at the next safe place. What it has made stays; what the cloud goes "
+	       "on with by itself, what that may cost and the call that stops it are in "
+	       "result.still_wanted. With undo it is taken back. get_operation tells when it "
+	       "has ended.",
 	.effect = CAP_CHANGE,
 	.role = ROLE_OPERATOR,
 	.flags = ORDER_FLAGS | CAP_UNDO,

@@ -146,6 +146,17 @@ static void finish_plan(struct step_ctx *c, struct exchange *x)
 		.plan = f##_plan, .absorb = (taken)                                      \
 	}
 
+/* Its claim, its volume, the driver's right; the data stays. */
+static bool undo(struct step_ctx *c, struct spawn *ret)
+{
+	if (!step_has_sent_any(c))
+		return false;
+	ret->kind = "delete_storage";
+	ret->target = c->target;
+	ret->input = json_own(c->arena, json_copy((json_t *)(uintptr_t)c->input));
+	return true;
+}
+
 static const struct step steps[] = {
 	EKS_ACCESS_STEP,
 	{.name = "check_bucket",
@@ -201,6 +212,7 @@ static const struct step steps[] = {
 	 .observe = probe_wait_observe,
 	 .seen = read_seen,
 	 .plan = probe_wait_plan,
+	 .wait = &wait_kubernetes,
 	 .retry_step = "clear_probe"},
 	{.name = "remove_probe",
 	 .phase = "proof",
@@ -224,4 +236,5 @@ const struct kind kind_create_s3_storage = {
 	.steps = steps,
 	.deadline_s = 2 * 3600,
 	.locks = lock_cluster,
+	.undo = undo,
 };

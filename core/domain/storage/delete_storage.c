@@ -227,4 +227,6 @@ const struct kind kind_delete_storage = {
 	.steps = steps,
 	.deadline_s = 2 * 3600,
 	.locks = lock_cluster,
+	.no_undo = "Claim and volume that were removed do not come back; the data in the "
+		   "bucket stays. Mount it again with create_s3_storage.",
 };

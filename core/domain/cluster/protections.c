@@ -1,0 +1,95 @@
+/* What can be protected of a cluster that goes: stack, control plane, logs. */
+#include "core/domain/cluster/eks_access.h"
+#include "core/domain/cluster/stack.h"
+#include "core/domain/cluster/teardown.h"
+#include "core/domain/step/read.h"
+#include "core/json/tree.h"
+
+static const char *not_read(struct step_ctx *c, const char *key)
+{
+	if (saw_ok(c, key) || saw_missing(c, key))
+		return NULL;
+	return saw_code(c, key)[0] ? saw_code(c, key) : saw_message(c, key);
+}
+
+/* --- the stack ---------------------------------------------------------------------- */
+
+static const char *stack_holds(struct step_ctx *c)
+{
+	return !stack_missing(c) &&
+			       step_tagged_cluster(c, json_at(stack_seen(c), "Tags")) &&
+			       json_bool_or(stack_seen(c), "EnableTerminationProtection",
+					    false)
+		       ? name_stack(c)
+		       : NULL;
+}
+
+static const char *stack_unread(struct step_ctx *c)
+{
+	return stack_missing(c) ? NULL : not_read(c, "stack");
+}
+
+static const struct protection stack = {
+	"termination protection of the stack", stack_read, stack_holds, stack_unread,
+	"Turn it off: aws cloudformation update-termination-protection --stack-name %s "
+	"--no-enable-termination-protection."};
+
+/* --- the control plane -------------------------------------------------------------- */
+
+static bool eks_read(struct step_ctx *c, struct exchange *x)
+{
+	return read_aws(c, x, "eks", AWS_EKS_DescribeCluster,
+			json_packf(c->arena, "{s:s}", "name", eks_name(c)));
+}
+
+/* It goes with the stack; somebody else's, which was imported, stays. */
+static const char *eks_holds(struct step_ctx *c)
+{
+	const json_t *cluster = json_at(saw(c, "eks"), "cluster");
+
+	return step_tagged_cluster(c, json_at(stack_seen(c), "Tags")) &&
+			       !stack_missing(c) &&
+			       json_bool_or(cluster, "deletionProtection", false)
+		       ? eks_name(c)
+		       : NULL;
+}
+
+static const char *eks_unread(struct step_ctx *c)
+{
+	return not_read(c, "eks");
+}
+
+static const struct protection control_plane = {
+	"deletion protection of the EKS cluster", eks_read, eks_holds, eks_unread,
+	"Turn it off: aws eks update-cluster-config --name %s --no-deletion-protection."};
+
+/* --- log groups --------------------------------------------------------------------- */
+
+static const char *logs_hold(struct step_ctx *c)
+{
+	static const char *const keys[] = {"nodes", "plane"};
+	size_t i;
+	json_t *g;
+
+	for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
+		json_array_foreach(json_at(saw(c, keys[k]), "logGroups"), i, g)
+			if (json_bool_or(g, "deletionProtectionEnabled", false))
+				return json_str_or(g, "logGroupName", "?");
+	return NULL;
+}
+
+static const char *logs_unread(struct step_ctx *c)
+{
+	const char *why = not_read(c, "nodes");
+
+	return why ? why : not_read(c, "plane");
+}
+
+static const struct protection log_groups = {
+	"deletion protection of the log group", teardown_logs_observe, logs_hold,
+	logs_unread,
+	"Turn it off: aws logs put-log-group-deletion-protection --log-group-identifier %s "
+	"--no-deletion-protection-enabled."};
+
+const struct protection *const cluster_protections[] = {&stack, &control_plane,
+							&log_groups, NULL};

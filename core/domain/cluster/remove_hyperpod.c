@@ -1,0 +1,53 @@
+/*
+ * remove_hyperpod.c - takes back what create_hyperpod_cluster has asked for.
+ *
+ * The HyperPod cluster goes, and its nodes with it: nothing launches any more. Role,
+ * bucket and subnet stay: they cost nothing, and the next try takes them as they are.
+ */
+#include "core/domain/cluster/eks_access.h"
+#include "core/domain/cluster/kinds.h"
+#include "core/domain/cluster/teardown.h"
+#include "core/domain/step/read.h"
+#include "core/json/tree.h"
+
+static void finish_plan(struct step_ctx *c, struct exchange *x)
+{
+	(void)x;
+	if (c->planning)
+		return;
+	step_catalog(c, "cluster", c->target, NULL,
+		     json_pack("{s:s, s:O*}", "status", "control_plane_ready", "eks",
+			       json_at(c->data, "eks")));
+	step_done(c, json_pack("{s:s, s:s}", "cluster", c->target, "removed",
+			       "the HyperPod cluster"));
+}
+
+static const struct step steps[] = {
+	{.name = "delete_hyperpod",
+	 .phase = "hyperpod",
+	 .title = "Delete the HyperPod cluster",
+	 .effect = EFFECT_CONVERGENT,
+	 .deadline_s = 3 * 3600,
+	 .observe = teardown_hyperpod_observe,
+	 .seen = read_seen,
+	 .plan = teardown_hyperpod_plan,
+	 .absorb = teardown_hyperpod_absorb,
+	 .leaves = &leaves_deletion,
+	 .wait = &wait_deletion},
+	EKS_ACCESS_STEP,
+	{.name = "finish",
+	 .phase = "hyperpod",
+	 .title = "Record that it is gone",
+	 .effect = EFFECT_READ,
+	 .plan = finish_plan},
+	{.name = NULL},
+};
+
+const struct kind kind_remove_hyperpod_cluster = {
+	.name = "remove_hyperpod_cluster",
+	.title = "Remove the HyperPod cluster",
+	.steps = steps,
+	.deadline_s = 4 * 3600,
+	.locks = lock_cluster,
+	.no_undo = "What a deletion has removed does not come back.",
+};

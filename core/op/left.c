@@ -1,0 +1,148 @@
+/*
+ * What stays wanted in the cloud when an operation ends before its time.
+ *
+ * data._left: {"step item": {what, goes_on, call, phase, met, …}}; a call that is
+ * done with its answer leaves a row that is met, for who asks what was sent. A row
+ * comes with the call's outcome, in the transaction that stores it; a call that crashed
+ * after its intent is brought to its end before anything is cancelled, and leaves its row
+ * then. data._left_stages: rows that a stage has listed at its own end.
+ */
+#include "core/json/tree.h"
+#include "core/op/walk.h"
+
+static const char member[] = "_left";
+static const char of_stages[] = "_left_stages";
+
+void step_stop(json_t *row, const char *tool, json_t *arguments)
+{
+	json_put(row, "stop",
+		 json_pack("{s:s, s:o}", "tool", tool, "arguments",
+			   arguments ? arguments : json_object()));
+}
+
+bool step_has_sent(const struct step_ctx *c, const char *step)
+{
+	const char *key;
+	json_t *row;
+
+	json_object_foreach(json_object_get(c->data, member), key, row)
+		if (streq(json_str_at(row, "step"), step))
+			return true;
+	return false;
+}
+
+bool step_has_sent_any(const struct step_ctx *c)
+{
+	return json_object_size(json_object_get(c->data, member)) > 0;
+}
+
+/* --- rows ----------------------------------------------------------------------- */
+
+void left_note(struct walk *w, const struct exchange *x)
+{
+	const char *goes_on = exchange_goes_on(x);
+	const char *name = exchange_name(x, w->a);
+
+	w->left = json_packf(
+		w->a, "{s:s, s:s*, s:s, s:s, s:s, s:b}", "what", x->what ? x->what : name,
+		"goes_on", goes_on, "call", name, "step", w->step->name, "phase",
+		w->step->phase ? w->step->phase : "", "met", goes_on == NULL);
+}
+
+void left_keep(struct walk *w)
+{
+	const struct leaves *l = w->step->leaves;
+	struct step_ctx *c = &w->ctx;
+	const char *item = w->out.item ? w->out.item : "";
+
+	if (!w->left || w->out.effect == EFFECT_REFUSED || w->given_up)
+		return;
+	if (l && l->tell && !l->tell(c, w->left))
+		json_put_bool(w->left, "met", true);
+	if (l)
+		json_put_str(w->left, "cost", l->cost);
+	if (json_at(w->left, "goes_on") && !json_at(w->left, "stop"))
+		json_put_str(w->left, "no_stop",
+			     l && l->no_stop ? l->no_stop
+					     : "No call of this program stops it.");
+	if (!json_object_get(c->data, member))
+		json_object_set_new(c->data, member, json_object());
+	json_object_set(json_object_get(c->data, member),
+			json_at(w->left, "goes_on")
+				? arena_printf(w->a, "%s %s", w->step->name, item)
+				: w->step->name,
+			w->left);
+}
+
+void left_met(struct walk *w)
+{
+	const char *phase = w->step->phase ? w->step->phase : "";
+	const char *key;
+	json_t *row;
+
+	if (!w->step->wait)
+		return;
+	json_object_foreach(json_object_get(w->ctx.data, member), key, row)
+		if (streq(json_str_at(row, "phase"), phase))
+			json_put_bool(row, "met", true);
+}
+
+void left_from_stage(struct walk *w)
+{
+	json_t *rows = json_at(w->claim.child_result, "still_wanted");
+
+	json_object_del(json_object_get(w->ctx.data, of_stages), w->step->name);
+	if (json_array_size(rows) == 0)
+		return;
+	if (!json_object_get(w->ctx.data, of_stages))
+		json_object_set_new(w->ctx.data, of_stages, json_object());
+	json_object_set(json_object_get(w->ctx.data, of_stages), w->step->name, rows);
+}
+
+void left_undone(struct walk *w)
+{
+	const char *key;
+	json_t *row;
+
+	json_object_foreach(json_object_get(w->ctx.data, member), key, row)
+		json_put_bool(row, "met", true);
+	json_object_del(w->ctx.data, of_stages);
+}
+
+static json_t *shown(const json_t *row)
+{
+	json_t *copy = json_deep_copy(row);
+
+	json_object_del(copy, "met");
+	json_object_del(copy, "phase");
+	return copy;
+}
+
+static json_t *listed(const struct walk *w)
+{
+	json_t *list = json_array(), *row, *rows;
+	const char *key;
+	size_t i;
+
+	json_object_foreach(json_object_get(w->ctx.data, member), key, row)
+		if (!json_bool_or(row, "met", false))
+			json_push(list, shown(row));
+	json_object_foreach(json_object_get(w->ctx.data, of_stages), key, rows)
+		json_array_foreach(rows, i, row)
+			json_array_append(list, row);
+	return list;
+}
+
+/* Into the result of an operation that ends as cancelled or failed. */
+void left_tell(struct walk *w)
+{
+	struct verdict *v = &w->ctx.verdict;
+	json_t *list = json_own(w->a, listed(w));
+
+	if (json_array_size(list) == 0)
+		return;
+	if (!v->result)
+		v->result = json_new_object(w->a);
+	json_object_set(v->result, "still_wanted", list);
+	step_event(&w->ctx, "still_wanted", json_pack("{s:O}", "rows", list));
+}
