@@ -9,15 +9,14 @@
 
 enum { LAG_S = 20, LOOK_S = 10 };
 
-static const char *path(const struct walk *w)
+static const char *path(const struct step_ctx *c)
 {
-	return arena_printf(w->a, "_moved.%s", w->step->name);
+	return arena_printf(c->arena, "_moved.%s", c->step->name);
 }
 
-bool goal_moved(struct walk *w)
+bool goal_moved(struct step_ctx *c)
 {
-	const struct wait *wait = w->step->wait;
-	struct step_ctx *c = &w->ctx;
+	const struct wait *wait = c->step->wait;
 	const char *now;
 	int64_t since, lag_ms;
 	struct err *e;
@@ -28,19 +27,19 @@ bool goal_moved(struct walk *w)
 	if (c->verdict.kind != VERDICT_NONE)
 		return true;
 	if (!now) {
-		json_drop(c->data, path(w));
+		json_drop(c->data, path(c));
 		return false;
 	}
-	since = json_int_or(c->data, path(w), 0);
+	since = json_int_or(c->data, path(c), 0);
 	lag_ms = (wait->lag_s ? wait->lag_s : LAG_S) * INT64_C(10) *
 		 c->cfg->poll_scale_percent;
 	if (since == 0 || c->now_ms - since < lag_ms) {
 		if (since == 0)
-			step_save(c, path(w), json_integer(c->now_ms));
+			step_save(c, path(c), json_integer(c->now_ms));
 		step_wait(c, LOOK_S, "a second look: %s", now);
 		return true;
 	}
-	json_drop(c->data, path(w));
+	json_drop(c->data, path(c));
 	e = step_fail(c, ERR_GOAL_MOVED, "What was asked for is wanted no longer: %s",
 		      now);
 	err_fix(e,

@@ -126,7 +126,7 @@ static bool carry_out(struct walk *w, struct err *e)
 	CRASHPOINT("after-claim", w->step);
 	if (w->ctx.verdict.kind == VERDICT_NONE)
 		walk_step(w);
-	if (w->ctx.verdict.kind == VERDICT_NONE && !goal_moved(w) && w->step->plan)
+	if (w->ctx.verdict.kind == VERDICT_NONE && !goal_moved(&w->ctx) && w->step->plan)
 		w->step->plan(&w->ctx, &x);
 	CRASHPOINT("after-plan", w->step);
 	if (w->ctx.verdict.kind == VERDICT_NONE && !walk_effect(w, &x, e))

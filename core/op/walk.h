@@ -75,7 +75,7 @@ void left_undone(struct walk *w); /* the undo has succeeded: nothing is wanted *
 void left_tell(struct walk *w);
 
 /* goal.c: true when what the step waits for was moved: a verdict is set. */
-bool goal_moved(struct walk *w);
+bool goal_moved(struct step_ctx *c);
 
 /* choice.c: at a failure, what we chose between there and where a retry begins. */
 void choice_put_aside(struct walk *w);

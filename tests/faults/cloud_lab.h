@@ -38,7 +38,11 @@ bool cloud_happened(struct harness *h, const char *op, const char *step,
 		    const char *item);
 void cloud_describe(struct harness *h, struct buf *out);
 void cloud_check(struct harness *h);
+/* cloud_others.c: false: there is nothing that could be moved so. */
+bool cloud_others(struct harness *h, enum act a);
 /* cloud_wanted.c */
+json_t *cloud_wanted_of_group(const json_t *g); /* new */
+const char *cloud_wanted_text(struct harness *h);
 json_t *cloud_wanted(struct harness *h); /* new */
 void cloud_check_wanted(struct harness *h);
 

@@ -15,7 +15,7 @@
 /* --- what is wanted of the cloud ------------------------------------------------------
  */
 
-static json_t *wanted_of_group(const json_t *g)
+json_t *cloud_wanted_of_group(const json_t *g)
 {
 	json_t *labels = json_at(g, "KubernetesConfig.DesiredLabels");
 	json_t *taints = json_at(g, "KubernetesConfig.DesiredTaints");
@@ -35,7 +35,7 @@ static json_t *wanted_of_cluster(const json_t *cluster)
 	json_array_foreach(json_at(cluster, "InstanceGroups"), i, g)
 		if (!streq(json_str_at(g, "Status"), "Deleting"))
 			json_object_set_new(w, json_str_or(g, "InstanceGroupName", "?"),
-					    wanted_of_group(g));
+					    cloud_wanted_of_group(g));
 	json_put_str(w, "(autoscaling)",
 		     json_str_or(cluster, "AutoScaling.Mode", "Disable"));
 	json_put_str(w, "(tiered)",
@@ -145,6 +145,11 @@ static void check_table(struct harness *h, const char *listed, const char *table
 			    (is_touched(h, called) || is_touched(h, id)))
 				must_be_listed(h, listed, table, called);
 	}
+}
+
+const char *cloud_wanted_text(struct harness *h)
+{
+	return json_text(&h->run, json_own(&h->run, cloud_wanted(h)));
 }
 
 void cloud_check_wanted(struct harness *h)

@@ -34,6 +34,7 @@ struct tally {
 	int points;
 	int faults;
 	int cancels;
+	int moves;
 	int random;
 	int failed;
 	int skipped; /* not in the sample */
@@ -43,6 +44,7 @@ struct tally {
 /* What an undisturbed run comes to. */
 struct reference {
 	const char *signature;
+	const char *wanted; /* of the world at its end; NULL: nobody asks */
 	struct spot spot[SPOTS_MAX];
 	int n_spots;
 	int n_mutations;
@@ -90,6 +92,34 @@ static const struct stage *before_point(const struct reference *ref, int at, int
 	return found;
 }
 
+/*
+ * A moved goal is no success: either the world is asked for the same as without the
+ * other one's act, or the operation has failed and says what became of its goal.
+ */
+static void judge_moved(struct harness *h, const struct reference *ref, struct tally *t,
+			const char *what)
+{
+	const struct db_rows end = harness_query(
+		h,
+		"select state, error->>'code' as code, error->>'detail' as detail from "
+		"operation where id = $1",
+		h->op);
+	const char *code = db_text(&end, 0, "code");
+
+	if (streq(db_text(&end, 0, "state"), "succeeded")) {
+		if (!streq(h->world->wanted(h), ref->wanted)) {
+			report(h, t, what, "succeeded with a moved goal");
+			show_difference(ref->wanted, h->world->wanted(h));
+		}
+		return;
+	}
+	if (streq(code, "internal") || streq(code, "deadline") ||
+	    (streq(code, "step-timeout") && h->act != ACT_IMPOSSIBLE))
+		report(h, t, what,
+		       arena_printf(&h->run, "a moved goal ends as %s: %s", code,
+				    db_text(&end, 0, "detail")));
+}
+
 /* A run must end as the undisturbed one did, and break no invariant. */
 static void judge(struct harness *h, const struct scenario *s,
 		  const struct reference *ref, bool same_end, struct tally *t,
@@ -103,6 +133,8 @@ static void judge(struct harness *h, const struct scenario *s,
 		report(h, t, what, h->why);
 		return;
 	}
+	if (h->moved)
+		judge_moved(h, ref, t, what);
 	if (!same_end)
 		return;
 	got = harness_signature(h);
@@ -137,6 +169,8 @@ static bool learn(struct harness *h, const struct scenario *s, struct reference 
 		return false;
 	}
 	ref->n_stages = keep.n;
+	ref->wanted =
+		h->world->wanted ? arena_strdup(&h->arena, h->world->wanted(h)) : NULL;
 	ref->signature = arena_strdup(&h->arena, harness_signature(h));
 	memcpy(ref->spot, h->spot, sizeof(ref->spot));
 	ref->n_spots = h->n_spots;
@@ -187,6 +221,9 @@ static bool is_wanted(const struct harness *h, const struct scenario *s,
 
 	if (act == ACT_UNDO && !harness_can_undo(h, s))
 		return false;
+	if (act >= ACT_MOVED)
+		return h->world->others && !s->has_stages && p->step->wait &&
+		       is_claim(p) && !is_one_of_many(ref, at - 1);
 	if (s->has_stages && p->in_stage &&
 	    (act == ACT_CRASH || act == ACT_STALL || !is_claim(p)))
 		return false;
@@ -219,6 +256,8 @@ static void at_points(struct harness *h, const struct scenario *s,
 			judge(h, s, ref, act == ACT_CRASH || act == ACT_STALL, t, what);
 			if (act == ACT_CRASH || act == ACT_STALL)
 				t->points += h->acted;
+			else if (act >= ACT_MOVED)
+				t->moves += h->acted;
 			else
 				t->cancels += h->acted;
 		}
@@ -339,24 +378,24 @@ static void run_scenario(struct harness *h, const struct scenario *s,
 		h->world->drop(ref->stage[i].world);
 	stages_drop(h, ref->stage[0].number);
 	printf("faults: %s: %d points and %d mutations in a run; %d crashes and stalls, "
-	       "%d faults, %d cancels, %d random runs; %d failed; %lld s\n",
+	       "%d faults, %d cancels, %d moved goals, %d random runs; %d failed; %lld s\n",
 	       s->name, ref->n_spots, ref->n_mutations, t->points - before.points,
 	       t->faults - before.faults, t->cancels - before.cancels,
-	       t->random - before.random, t->failed - before.failed,
-	       (long long)(time(NULL) - start));
+	       t->moves - before.moves, t->random - before.random,
+	       t->failed - before.failed, (long long)(time(NULL) - start));
 }
 
 /* One line of words and numbers: tests/faults/run adds those of its shards up. */
 static void print_total(const struct harness *h, const struct options *o,
 			const struct tally *t, long long seconds)
 {
-	const int done = t->points + t->faults + t->cancels;
+	const int done = t->points + t->faults + t->cancels + t->moves;
 
 	printf("faults: %s world: %d of %d points and faults, seed %lld : %d crashes and "
-	       "stalls, %d faults of mutations, %d cancels, and %d random runs; %d failed; "
-	       "%lld s of work\n",
+	       "stalls, %d faults of mutations, %d cancels, %d moved goals, and %d random runs; "
+	       "%d failed; %lld s of work\n",
 	       h->world->name, done, done + t->skipped, (long long)o->seed, t->points,
-	       t->faults, t->cancels, t->random, t->failed, seconds);
+	       t->faults, t->cancels, t->moves, t->random, t->failed, seconds);
 }
 
 int main(int argc, char **argv)

@@ -10,8 +10,9 @@ static struct harness *at_work;
 
 const char *act_name(enum act a)
 {
-	static const char *const name[ACT_COUNT_] = {"none", "crash", "stall", "cancel",
-						     "undo"};
+	static const char *const name[ACT_COUNT_] = {"none",   "crash",     "stall",
+						     "cancel", "undo",      "moved",
+						     "gone",   "impossible"};
 
 	return name[a];
 }
@@ -97,6 +98,9 @@ static void act(struct harness *h, enum act a, const char *point, const struct s
 	} else if (a == ACT_CANCEL || a == ACT_UNDO) {
 		h->acted = true;
 		cancel(h, a == ACT_UNDO);
+	} else if (a >= ACT_MOVED && h->world->others) {
+		h->acted = h->world->others(h, a);
+		h->moved = h->acted;
 	}
 }
 

@@ -26,9 +26,10 @@ struct fleet {
 	int64_t sent, accepted, refused, same, ended;
 	int64_t retries, cancels, answers, outsides, crashes_permille;
 	int64_t most_open;
-	bool quiet;          /* nothing goes wrong any more */
-	int64_t seq;         /* of writes to the model */
-	int64_t outside_seq; /* of the last one by somebody else */
+	int64_t n_spent, n_wanted; /* what I9 and I11 have been asked of */
+	bool quiet;                /* nothing goes wrong any more */
+	int64_t seq;               /* of writes to the model */
+	int64_t outside_seq;       /* of the last one by somebody else */
 	int64_t capacity_until_ms;
 	json_t *model;  /* group -> member -> {v, by, n} */
 	json_t *ops;    /* id -> {kind, input, begun, ended} of roots and stages */
@@ -81,6 +82,8 @@ void fleet_cut(struct fleet *f, const char *op);
 /* fleet_checks.c: after all have ended. */
 void fleet_remember(struct fleet *f);
 void fleet_check(struct fleet *f);
+/* I11, when the operation has ended as cancelled or failed. */
+void fleet_check_wanted(struct fleet *f, const char *id);
 /* When everything was switched off and deleted again. */
 void fleet_check_left(struct fleet *f);
 void fleet_check_catalog(struct fleet *f);

@@ -160,6 +160,18 @@ static bool is_owned(const struct db_rows *rows, const char *id, const char *tex
 	return false;
 }
 
+/* Whether an operation that was cancelled has made it. */
+static bool is_of_cancelled(struct fleet *f, const char *text)
+{
+	const struct db_rows rows = harness_query(
+		f->h, "select id from operation where state = 'cancelled'", NULL);
+
+	for (int n = 0; n < rows.n; n++)
+		if (strstr(text, db_text(&rows, n, "id")))
+			return true;
+	return false;
+}
+
 static void check_owned(struct fleet *f, const char *table, const char *id,
 			const json_t *o, const struct db_rows *rows)
 {
@@ -169,7 +181,8 @@ static void check_owned(struct fleet *f, const char *table, const char *id,
 	text = json_text(&f->arena, o);
 	if (strstr(text, "instantstart:operation") && !is_memory(o) &&
 	    !is_owned(rows, id, text))
-		harness_blame(f->h, "I3: %s %s is owned by no row", table, id);
+		harness_blame(f->h, "%s: %s %s is owned by no row",
+			      is_of_cancelled(f, text) ? "I8" : "I3", table, id);
 }
 
 static void remember(struct fleet *f, const char *table, const char *id, const json_t *o,
@@ -229,6 +242,101 @@ void fleet_check_left(struct fleet *f)
 	const struct db_rows rows = owned_rows(f);
 
 	each_object(f, check_left, &rows);
+}
+
+/* --- gone, spent, still wanted ------------------------------------------------------ */
+
+/* I6: what is called gone is not there: two reads agreed, and both were right. */
+static void check_gone(struct fleet *f, const char *table, const char *id,
+		       const json_t *o, const struct db_rows *gone)
+{
+	const char *text = NULL;
+
+	if (is_memory(o))
+		return;
+	for (int n = 0; n < gone->n; n++) {
+		if (!streq(db_text(gone, n, "id"), id))
+			continue;
+		arena_reset(&f->arena);
+		text = json_text(&f->arena, o);
+		if (strstr(text, db_text(gone, n, "op_id")))
+			harness_blame(f->h, "I6: %s %s is called gone and is there",
+				      table, id);
+	}
+}
+
+/*
+ * I9: what is done once is done as often as the ledger says: not at all where every
+ * intent was refused, and once at least where one is done. A person's word about an
+ * outcome that nobody saw is taken for what it is.
+ */
+static void check_spent(struct fleet *f)
+{
+	const struct db_rows rows = harness_query(
+		f->h,
+		"select f.op_id || ' ' || f.step as key, count(*) filter (where outcome = "
+		"'done') as done, count(*) filter (where outcome is null) as open, "
+		"exists (select 1 from event e where e.op_id = f.op_id and e.what = "
+		"'answered') as asked from effect f where class = 'once' group by f.op_id, f.step",
+		NULL);
+	json_t *arrived = json_new_object(&f->h->run), *row;
+	size_t i;
+
+	json_array_foreach(lab(f->h)->arrived, i, row)
+		if (json_len_at(row, "effects") > 0)
+			json_object_set_new(arrived,
+					    arena_printf(&f->h->run, "%s %s",
+							 json_str_or(row, "op", ""),
+							 json_str_or(row, "step", "")),
+					    json_true());
+	for (int n = 0; n < rows.n; n++) {
+		const char *key = db_text(&rows, n, "key");
+		const bool there = json_object_get(arrived, key) != NULL;
+
+		if (streq(db_text(&rows, n, "asked"), "t"))
+			continue;
+		if (there && db_int(&rows, n, "done") + db_int(&rows, n, "open") == 0)
+			harness_blame(f->h,
+				      "I9: %s was carried out and the ledger has it as "
+				      "refused",
+				      key);
+		f->n_spent += there;
+	}
+}
+
+/*
+ * I11: a group that an operation has pointed at a number of nodes, and that did not
+ * have them when the operation was cancelled or failed, is in its result.
+ */
+void fleet_check_wanted(struct fleet *f, const char *id)
+{
+	const struct db_rows rows = harness_query(
+		f->h,
+		"select coalesce((result->'still_wanted')::text, '') as listed from operation "
+		"where id = $1",
+		id);
+	json_t *g;
+	size_t i;
+
+	json_array_foreach(json_at(fleet_cluster(f), "InstanceGroups"), i, g) {
+		const char *name = json_str_or(g, "InstanceGroupName", "?");
+		const json_t *last =
+			json_object_get(json_object_get(f->model, name), "InstanceCount");
+
+		if (json_int_or(g, "CurrentCount", 0) >=
+			    json_int_or(g, "TargetCount", 0) ||
+		    streq(json_str_at(g, "Status"), "Deleting") ||
+		    !streq(json_str_or(last, "by", ""), id))
+			continue;
+		f->n_wanted++;
+		if (!strstr(db_text(&rows, 0, "listed"), name))
+			harness_blame(
+				f->h,
+				"I11: %s ended and the %lld nodes of %s that it asked "
+				"for may still come: %s",
+				id, (long long)json_int_or(g, "TargetCount", 0), name,
+				db_text(&rows, 0, "listed"));
+	}
 }
 
 /* --- places ----------------------------------------------------------------------- */
@@ -311,13 +419,17 @@ void fleet_check(struct fleet *f)
 		f->h, "select id from operation where parent_id is null order by id",
 		NULL);
 	const struct db_rows rows = owned_rows(f);
+	const struct db_rows gone = harness_query(
+		f->h, "select id, op_id from resource where state = 'gone'", NULL);
 
 	for (int i = 0; i < roots.n && !f->h->why; i++) {
 		str_copy(f->h->op, sizeof(f->h->op), db_text(&roots, i, "id"));
 		invariants_check(f->h);
 	}
 	check_effects(f);
+	check_spent(f);
 	each_object(f, check_owned, &rows);
+	each_object(f, check_gone, &gone);
 	check_subnets(f);
 }
 

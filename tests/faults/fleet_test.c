@@ -40,7 +40,11 @@ static void note_end(struct fleet *f, const char *id, const char *kind, const ch
 	json_object_set_new(fleet_op(f, id), "ended", json_true());
 	if (streq(state, "succeeded"))
 		fleet_judge_success(f, id);
-	else if (streq(code, "internal"))
+	else
+		fleet_check_wanted(f, id);
+	if (streq(state, "succeeded"))
+		return;
+	if (streq(code, "internal"))
 		harness_blame(f->h, "%s (%s) failed by a fault of ours", id, kind);
 	else if (f->quiet)
 		harness_blame(f->h, "when all was quiet %s (%s) was %s: %s", id, kind,
@@ -293,12 +297,12 @@ static void report(struct fleet *f, const char *digest, long long seconds)
 
 	printf("fleet: seed %lld : %lld requests: %lld accepted, %lld the same again, %lld "
 	       "refused by a lock; up to %lld open; %lld by others, %lld retries, %lld "
-	       "cancels, %lld answers; %zu mutations, digest %.16s; %lld s\n",
+	       "cancels, %lld answers; %lld acts done once, %lld goals left wanted; %zu mutations, digest %.16s; %lld s\n",
 	       (long long)f->seed, (long long)f->sent, (long long)f->accepted,
 	       (long long)f->same, (long long)f->refused, (long long)f->most_open,
 	       (long long)f->outsides, (long long)f->retries, (long long)f->cancels,
-	       (long long)f->answers, json_array_size(cloud_ledger(lab(f->h)->cloud)),
-	       digest, seconds);
+	       (long long)f->answers, (long long)f->n_spent, (long long)f->n_wanted,
+	       json_array_size(cloud_ledger(lab(f->h)->cloud)), digest, seconds);
 	json_object_foreach(f->ends, key, n)
 		if (f->verbose)
 			printf("fleet:   %s: %lld\n", key,

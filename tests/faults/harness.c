@@ -266,7 +266,7 @@ static void go_on(struct harness *h, struct stages *keep)
 static void begin(struct harness *h, const struct scenario *s)
 {
 	h->scenario = s;
-	h->acted = h->cancelled = h->undone = h->nested = false;
+	h->acted = h->cancelled = h->undone = h->moved = h->nested = false;
 	h->frozen = h->why = NULL;
 	h->n_spots = h->n_ticks = h->turn = h->retries = 0;
 }

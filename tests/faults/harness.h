@@ -23,6 +23,20 @@ struct harness;
 struct instance;
 struct scenario;
 
+/* The last three are somebody else's: see fault_world.others. */
+enum act {
+	ACT_NONE,
+	ACT_CRASH,
+	ACT_STALL,
+	ACT_CANCEL,
+	ACT_UNDO,
+	ACT_MOVED,
+	ACT_GONE,
+	ACT_IMPOSSIBLE,
+	ACT_COUNT_
+};
+const char *act_name(enum act a);
+
 /* What is worked on. Another world is another table of functions. */
 struct fault_world {
 	const char *name;
@@ -58,6 +72,11 @@ struct fault_world {
 			 const char *item);
 	/* Everything in it that the operation is to be judged by, as text. */
 	void (*describe)(struct harness *h, struct buf *out);
+	/* Somebody else moves what the operation waits for; false: there is nothing
+	 * of the sort. NULL: nobody else is in this world. */
+	bool (*others)(struct harness *h, enum act a);
+	/* What is asked of the world, as text, to compare with; in h->run. */
+	const char *(*wanted)(struct harness *h);
 	/* The invariants that need the world's ledger; says what is broken. */
 	void (*check)(struct harness *h);
 	int n_faults;
@@ -78,9 +97,6 @@ struct scenario {
 	/* An operation that has been carried out before, undisturbed. */
 	const struct scenario *before;
 };
-
-enum act { ACT_NONE, ACT_CRASH, ACT_STALL, ACT_CANCEL, ACT_UNDO, ACT_COUNT_ };
-const char *act_name(enum act a);
 
 struct instance {
 	struct harness *h;
@@ -145,6 +161,7 @@ struct harness {
 	bool acted;
 	bool cancelled; /* somebody has asked for it */
 	bool undone;
+	bool moved; /* somebody else has changed what it waits for */
 	bool nested;
 	bool many;          /* operations at once: `op` is the root of what is claimed */
 	const char *frozen; /* what a stalled runner must not change */

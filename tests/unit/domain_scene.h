@@ -247,7 +247,7 @@ static inline const char *scene_play(struct arena *a, const struct scene *s)
 	c.step = kind_step(kind, s->step);
 	cr_assert(c.step, "no step %s", s->step);
 	scene_observe(&c, scene_tree(a, s->answers));
-	if (c.verdict.kind == VERDICT_NONE && c.step->plan)
+	if (c.verdict.kind == VERDICT_NONE && !goal_moved(&c) && c.step->plan)
 		c.step->plan(&c, &x);
 	if (s->answered && c.verdict.kind == VERDICT_NONE && x.via != VIA_NONE) {
 		struct answer ans = scene_answer(a, &x, scene_tree(a, s->answered));

@@ -32,7 +32,7 @@ static const char *found(struct step_ctx *c, bool held)
 {
 	struct buf b;
 
-	buf_init(&b, c->arena, 200);
+	buf_init(&b, c->arena, 4096);
 	for (const struct protection *const *p = rows(c); *p; p++) {
 		const char *name = (*p)->holds(c);
 		const char *why = (*p)->unread(c);
@@ -51,7 +51,7 @@ static void say(struct step_ctx *c, const char *held)
 		c, ERR_BLOCKED, "nothing was deleted: protected against it by %s", held);
 	struct buf fix;
 
-	buf_init(&fix, c->arena, 200);
+	buf_init(&fix, c->arena, 4096);
 	for (const struct protection *const *p = rows(c); *p; p++) {
 		const char *name = (*p)->holds(c);
 

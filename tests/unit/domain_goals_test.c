@@ -1,0 +1,227 @@
+/*
+ * A goal that somebody else moves, a choice that is made again, a protection that is
+ * read before anything goes: each wait and each protection of the tables.
+ */
+#include "tests/unit/domain_scene.h"
+
+/* Seen so for two minutes. */
+#define SEEN(step)  "'_moved':{'" step "':1767322925000}"
+#define CLUSTER(of) "{'sagemaker:DescribeCluster':{'ClusterStatus':'InService'," of "}}"
+#define GROUP(of)                                                                        \
+	CLUSTER("'ClusterArn':'arn:c','InstanceGroups':[{'InstanceGroupName':'g'," of    \
+		"}]")
+#define SCALE                                                                            \
+	.kind = "scale_instance_group", .step = "wait_group",                            \
+	.input = "{'group_name':'g','count':6}"
+
+static const struct scene moved[] = {
+	{"first look is not believed", SCALE,
+	 .answers = GROUP("'TargetCount':0,'CurrentCount':0"),
+	 .says = {"wait: a second look", "a target of 0 now"}},
+	{"moved by somebody", SCALE, .data = "{" SEEN("wait_group") "}",
+	 .answers = GROUP("'TargetCount':0,'CurrentCount':0"),
+	 .says = {"fail goal-moved human", "asked for 6 nodes and has a target of 0",
+		  "somebody else changed it", "A retry asks for it once more", "!done"}},
+	{"moved by the autoscaler", SCALE, .data = "{" SEEN("wait_group") "}",
+	 .answers = CLUSTER("'AutoScaling':{'Mode':'Enable'},'InstanceGroups':[{"
+			    "'InstanceGroupName':'g','TargetCount':1,'CurrentCount':1}]"),
+	 .says = {"fail goal-moved", "the autoscaler changed it"}},
+	{"taken back by the service", SCALE,
+	 .data = "{'from':2,'_least':6,'_reached':4," SEEN("wait_group") "}",
+	 .answers = GROUP("'TargetCount':2,'CurrentCount':2"),
+	 .says = {"fail goal-moved",
+		  "reached 4 of min 6 nodes within three hours and was rolled back"}},
+	{"the least number is waited for beyond our patience", SCALE, .age_s = 2 * 3600,
+	 .answers =
+		 "{'sagemaker:DescribeCluster':{'ClusterStatus':'InService','InstanceGroups':"
+		 "[{'InstanceGroupName':'g','TargetCount':6,'CurrentCount':4,'MinCount':6}]},"
+		 "'sagemaker:ListClusterEvents':{'Events':[{'EventLevel':'Error','Description':"
+		 "'We currently do not have sufficient capacity to launch new instances.'}]}}",
+	 .says = {"wait: 4 of 6 nodes", "!no-capacity"}},
+	{"without a least number it ends", SCALE, .age_s = 2 * 3600,
+	 .answers =
+		 "{'sagemaker:DescribeCluster':{'ClusterStatus':'InService','InstanceGroups':"
+		 "[{'InstanceGroupName':'g','TargetCount':6,'CurrentCount':4}]},"
+		 "'sagemaker:ListClusterEvents':{'Events':[{'EventLevel':'Error','Description':"
+		 "'We currently do not have sufficient capacity to launch new instances.'}]}}",
+	 .says = {"fail no-capacity"}},
+	{"group gone", SCALE, .data = "{" SEEN("wait_group") "}",
+	 .answers = CLUSTER("'InstanceGroups':[]"),
+	 .says = {"fail goal-moved", "the instance group g has vanished"}},
+	{"group on its way out", SCALE, .data = "{" SEEN("wait_group") "}",
+	 .answers = GROUP("'TargetCount':6,'CurrentCount':6,'Status':'Deleting'"),
+	 .says = {"fail goal-moved", "has vanished"}},
+	{"cluster gone", SCALE, .data = "{" SEEN("wait_group") "}",
+	 .says = {"fail goal-moved", "HyperPod cluster demo has vanished"}},
+	{"not allowed to look is not gone", SCALE, .data = "{" SEEN("wait_group") "}",
+	 .answers = "{'sagemaker:DescribeCluster':{'!':'AccessDeniedException'}}",
+	 .says = {"fail cloud-refused", "cannot be looked at", "!vanished"}},
+	{"another cluster of the name", .kind = "create_hyperpod_cluster",
+	 .step = "wait_nodes", .input = "{'group_name':'g','count':2}",
+	 .data = "{'hyperpod_arn':'arn:ours'," SEEN("wait_nodes") "}",
+	 .answers = GROUP("'TargetCount':2,'CurrentCount':2"),
+	 .says = {"fail goal-moved", "made it anew"}},
+	{"set to 0 while a create waits", .kind = "create_hyperpod_cluster",
+	 .step = "wait_nodes", .input = "{'group_name':'g','count':2}",
+	 .data = "{" SEEN("wait_nodes") "}",
+	 .answers = GROUP("'TargetCount':0,'CurrentCount':0"),
+	 .says = {"fail goal-moved", "asked for 2 nodes and has a target of 0", "!done"}},
+	{"added again while it goes", .kind = "delete_instance_group",
+	 .step = "wait_gone", .input = "{'group_name':'g'}",
+	 .data = "{" SEEN("wait_gone") "}",
+	 .answers = GROUP("'TargetCount':2,'Status':'InService'"),
+	 .says = {"fail goal-moved", "somebody has added it again"}},
+	{"labels of somebody else", .kind = "update_instance_group",
+	 .step = "wait_update", .input = "{'group_name':'g','labels':{'team':'red'}}",
+	 .data = "{" SEEN("wait_update") "}",
+	 .answers = GROUP(
+		 "'KubernetesConfig':{'CurrentLabels':{'team':'blue'},'DesiredLabels':"
+		 "{'team':'blue'}}"),
+	 .says = {"fail goal-moved", "labels of the instance group g", "blue"}},
+	{"labels as asked, by whomever", .kind = "update_instance_group",
+	 .step = "wait_update", .input = "{'group_name':'g','labels':{'team':'red'}}",
+	 .data = "{" SEEN("wait_update") "}",
+	 .answers = GROUP(
+		 "'KubernetesConfig':{'CurrentLabels':{'team':'red'},'DesiredLabels':"
+		 "{'team':'red'}}"),
+	 .says = {"done"}},
+	{"stack deleted by somebody", .kind = "create_eks_control_plane",
+	 .step = "wait_stack", .data = "{" SEEN("wait_stack") "}",
+	 .says = {"fail goal-moved", "somebody deleted it"}},
+	{"stack of the name, another one", .kind = "create_eks_control_plane",
+	 .step = "wait_stack", .data = "{'stack_id':'ours'," SEEN("wait_stack") "}",
+	 .answers = "{'cloudformation:DescribeStacks':{'Stacks':[{'StackId':'theirs',"
+		    "'StackStatus':'CREATE_COMPLETE'}]}}",
+	 .says = {"fail goal-moved", "another stack"}},
+	{"stack on its way out", .kind = "create_eks_control_plane", .step = "wait_stack",
+	 .data = "{" SEEN("wait_stack") "}",
+	 .answers = "{'cloudformation:DescribeStacks':{'Stacks':[{'StackId':'ours',"
+		    "'StackStatus':'DELETE_IN_PROGRESS'}]}}",
+	 .says = {"fail goal-moved", "is deleting the stack"}},
+	{"stack updated by somebody since", .kind = "create_eks_control_plane",
+	 .step = "wait_stack",
+	 .answers = "{'cloudformation:DescribeStacks':{'Stacks':[{'StackId':'ours',"
+		    "'StackStatus':'UPDATE_COMPLETE'}]}}",
+	 .says = {"advance"}},
+	{"add-on removed while it came", .kind = "reconcile_dependencies",
+	 .step = "pod_identity_wait",
+	 .data = "{'eks':{'name':'demo'},'_left':{'a':{'step':'pod_identity_install'}}," SEEN(
+		 "pod_identity_wait") "}",
+	 .says = {"noted: fail goal-moved", "somebody removed it"}},
+	{"node pool removed while it came", .kind = "create_node_pool",
+	 .step = "wait_ready", .input = "{'name':'p'}",
+	 .data = "{" SEEN("wait_ready") "}",
+	 .says = {"fail goal-moved", "the node pool p has vanished"}},
+	{"group gone during an update", .kind = "update_cluster_software",
+	 .step = "follow_update",
+	 .data = "{'before':{'g':{'status':''}}," SEEN("follow_update") "}",
+	 .answers = CLUSTER("'InstanceGroups':[]"),
+	 .says = {"fail goal-moved", "the instance group g has vanished", "!done"}},
+	{"switched back meanwhile", .kind = "set_tiered_checkpointing",
+	 .step = "conclude", .input = "{'enabled':true}",
+	 .data = "{" SEEN("conclude") "}", .answers = CLUSTER("'InstanceGroups':[]"),
+	 .says = {"fail goal-moved", "somebody else switched it", "!done"}},
+};
+
+Test(goals, moved)
+{
+	scenes_hold(moved, sizeof(moved) / sizeof(moved[0]));
+}
+
+/* --- chosen again ---------------------------------------------------------------------
+ */
+
+#define ZONE(name, id) "{'ZoneName':'" name "','ZoneId':'" id "','State':'available'}"
+#define ZONES                                                                                \
+	"{'ec2:DescribeAvailabilityZones':{'AvailabilityZones':[" ZONE(                      \
+		"us-west-2a",                                                                \
+		"usw2-az1") "," ZONE("us-west-2b",                                           \
+				     "usw2-az2") "," ZONE("us-west-2c",                      \
+							  "usw2-az3") "," ZONE("us-west-2d", \
+									       "usw2-az4") "]}}"
+
+static const struct scene chosen[] = {
+	{"the first two", .kind = "create_eks_control_plane", .step = "choose_network",
+	 .answers = ZONES,
+	 .says = {"'zones':['us-west-2a','us-west-2b']", "network_chosen",
+		  "!instead_of"}},
+	{"not what was refused", .kind = "create_eks_control_plane",
+	 .step = "choose_network",
+	 .data = "{'refused_zones':['us-west-2a'],'_chosen':{'network':{'zones':"
+		 "['us-west-2a','us-west-2b']}}}",
+	 .answers = ZONES, .says = {"'zones':['us-west-2b','us-west-2c']", "instead_of"}},
+	{"the caller's wish for a zone stays where it can",
+	 .kind = "create_eks_control_plane", .step = "choose_network",
+	 .input = "{'zone':'us-west-2d'}", .data = "{'refused_zones':['us-west-2a']}",
+	 .answers = ZONES, .says = {"'zones':['us-west-2d','us-west-2b']"}},
+	{"what is refused is kept", .kind = "create_eks_control_plane",
+	 .step = "wait_stack",
+	 .data = "{'network':{'zones':['us-west-2a','us-west-2b']}}",
+	 .answers =
+		 "{'cloudformation:DescribeStacks':{'Stacks':[{'StackId':'ours',"
+		 "'StackStatus':'ROLLBACK_COMPLETE'}]},'cloudformation:DescribeStackEvents':"
+		 "{'StackEvents':[{'LogicalResourceId':'Cluster','ResourceType':"
+		 "'AWS::EKS::Cluster','ResourceStatus':'CREATE_FAILED','ResourceStatusReason':"
+		 "'Cannot create cluster because EKS does not support creating control plane "
+		 "instances in us-west-2a, the targeted availability zone. Retry with subnets "
+		 "in at least two of these availability zones: us-west-2b, us-west-2c'}]}}",
+	 .says = {"fail stack-failed", "'refused_zones':['us-west-2a']", "chosen anew"}},
+};
+
+Test(goals, chosen_again)
+{
+	scenes_hold(chosen, sizeof(chosen) / sizeof(chosen[0]));
+}
+
+/* --- protections ----------------------------------------------------------------------
+ */
+
+#define DELETE .kind = "delete_cluster", .step = "check_protections"
+#define TAGS   "'Tags':[{'Key':'instantstart:cluster','Value':'demo'}]"
+#define STACK(on)                                                                           \
+	"'cloudformation:DescribeStacks':{'Stacks':[{'StackStatus':'CREATE_COMPLETE'," TAGS \
+	",'EnableTerminationProtection':" on "}]}"
+#define EKS(on)                                                                          \
+	"'eks:DescribeCluster':{'cluster':{'name':'demo','deletionProtection':" on "}}"
+#define LOGS(on)                                                                         \
+	"'logs:DescribeLogGroups':{'logGroups':[{'logGroupName':'/aws/x',"               \
+	"'deletionProtectionEnabled':" on "}]}"
+
+static const struct scene protections[] = {
+	{"none", DELETE,
+	 .answers = "{" STACK("false") "," EKS("false") "," LOGS("false") "}",
+	 .says = {"advance"}},
+	{"nothing there", DELETE,
+	 .answers = "{'logs:DescribeLogGroups':{'logGroups':[]}}", .says = {"advance"}},
+	{"stack", DELETE,
+	 .answers = "{" STACK("true") "," EKS("false") "," LOGS("false") "}",
+	 .says = {"fail blocked human", "nothing was deleted", "termination protection",
+		  "--no-enable-termination-protection"}},
+	{"control plane", DELETE,
+	 .answers = "{" STACK("false") "," EKS("true") "," LOGS("false") "}",
+	 .says = {"fail blocked human", "deletion protection of the EKS cluster demo",
+		  "--no-deletion-protection"}},
+	{"logs", DELETE,
+	 .answers = "{" STACK("false") "," EKS("false") "," LOGS("true") "}",
+	 .says = {"fail blocked human", "log group /aws/x"}},
+	{"all at once", DELETE,
+	 .answers = "{" STACK("true") "," EKS("true") "," LOGS("true") "}",
+	 .says = {"termination protection of the stack", "EKS cluster demo", "/aws/x",
+		  "update-termination-protection", "update-cluster-config"}},
+	{"somebody else's stack and cluster stay anyway", DELETE,
+	 .answers =
+		 "{'cloudformation:DescribeStacks':{'Stacks':[{'StackStatus':"
+		 "'CREATE_COMPLETE','Tags':[],'EnableTerminationProtection':true}]}," EKS(
+			 "true") "," LOGS("false") "}",
+	 .says = {"advance"}},
+	{"not readable is not off", DELETE,
+	 .answers =
+		 "{" STACK("false") ",'eks:DescribeCluster':{'!':'AccessDeniedException'}," LOGS(
+			 "false") "}",
+	 .says = {"fail cloud-denied human", "is not known", "EKS cluster"}},
+};
+
+Test(goals, protections)
+{
+	scenes_hold(protections, sizeof(protections) / sizeof(protections[0]));
+}
