@@ -130,6 +130,7 @@ struct spawn {
  */
 struct leaves {
 	const char *cost;    /* what it may cost, in words; NULL: nothing by itself */
+	const char *until;   /* step of another phase that has seen it come, or NULL */
 	const char *no_stop; /* why no call of ours stops it; NULL: tell() gives one */
 	/*
 	 * Adds `object`, `wanted` and `before` to the row, and step_stop(). false:

@@ -59,8 +59,10 @@ void left_keep(struct walk *w)
 		return;
 	if (l && l->tell && !l->tell(c, w->left))
 		json_put_bool(w->left, "met", true);
-	if (l)
+	if (l) {
 		json_put_str(w->left, "cost", l->cost);
+		json_put_str(w->left, "until", l->until);
+	}
 	if (json_at(w->left, "goes_on") && !json_at(w->left, "stop"))
 		json_put_str(w->left, "no_stop",
 			     l && l->no_stop ? l->no_stop
@@ -83,7 +85,8 @@ void left_met(struct walk *w)
 	if (!w->step->wait)
 		return;
 	json_object_foreach(json_object_get(w->ctx.data, member), key, row)
-		if (streq(json_str_at(row, "phase"), phase))
+		if (streq(json_str_at(row, "phase"), phase) ||
+		    streq(json_str_at(row, "until"), w->step->name))
 			json_put_bool(row, "met", true);
 }
 
@@ -115,6 +118,7 @@ static json_t *shown(const json_t *row)
 
 	json_object_del(copy, "met");
 	json_object_del(copy, "phase");
+	json_object_del(copy, "until");
 	return copy;
 }
 

@@ -322,6 +322,7 @@ static bool tell_cluster(struct step_ctx *c, json_t *row)
 
 static const struct leaves leaves_cluster = {
 	.cost = "Each node that still comes is billed from its launch until it is removed.",
+	.until = "wait_nodes",
 	.tell = tell_cluster,
 };
 
