@@ -123,10 +123,10 @@ Test(domain_group, a_cluster_that_takes_no_update_is_waited_for)
 Test(domain_group, labels_are_waited_for_and_a_group_without_taints_is_not)
 {
 	static const struct scene rows[] = {
-#define WAITS(words, kubernetes, what)                                                     \
+#define WAITS(words, asked, kubernetes, what)                                              \
 	{                                                                                  \
 		.id = (words), .kind = "update_instance_group", .step = "wait_update",     \
-		.input = "{'group_name':'gpu','labels':{'a':'1'}}",                        \
+		.input = "{'group_name':'gpu'," asked "}",                                 \
 		.answers =                                                                 \
 			"{'sagemaker:DescribeCluster':{'ClusterStatus':'InService',"       \
 			"'InstanceGroups':[{'InstanceGroupName':'gpu','KubernetesConfig':" \
@@ -135,16 +135,17 @@ Test(domain_group, labels_are_waited_for_and_a_group_without_taints_is_not)
 			what                                                               \
 		}                                                                          \
 	}
-		WAITS("on their way",
+		WAITS("on their way", "'labels':{'a':'1'}",
 		      "'DesiredLabels':{'a':'1'},'CurrentLabels':{'a':'0'}",
 		      "wait: labels and taints of gpu"),
-		WAITS("none there yet", "'DesiredLabels':{'a':'1'}",
+		WAITS("none there yet", "'labels':{'a':'1'}", "'DesiredLabels':{'a':'1'}",
 		      "wait: labels and taints of gpu"),
-		WAITS("there, and no taints are said at all",
+		WAITS("there, and no taints are said at all", "'labels':{'a':'1'}",
 		      "'DesiredLabels':{'a':'1'},'CurrentLabels':{'a':'1'}", "done"),
-		WAITS("an empty list is none",
+		WAITS("an empty list is none", "'clear':['labels','taints']",
 		      "'DesiredTaints':[],'CurrentLabels':{},'CurrentTaints':[]", "done"),
-		WAITS("not yet gone", "'DesiredTaints':[],'CurrentTaints':[{'Key':'k'}]",
+		WAITS("not yet gone", "'clear':['taints']",
+		      "'DesiredTaints':[],'CurrentTaints':[{'Key':'k'}]",
 		      "wait: labels and taints of gpu"),
 	};
 
