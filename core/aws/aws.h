@@ -70,6 +70,7 @@ struct aws_result {
 	const char *code; /* the service's, cleaned: "ResourceInUse"; "" when none */
 	const char *message;
 	const char *request_id;
+	const char *fix;        /* what a person must do about it; NULL: it may pass */
 	int64_t retry_after_ms; /* what the service asked for; 0: nothing */
 	/* Mapped: CLOUD_THROTTLED, CLOUD_DENIED, CREDENTIALS, CLOUD_NOT_FOUND … */
 	enum errc errc;

@@ -24,6 +24,8 @@ static void set_failure(struct aws_result *ret, const struct err *e, struct aren
 		.code = "",
 		.request_id = "",
 		.message = arena_strdup(a, e->detail),
+		.fix = err_retry(e) == RETRY_HUMAN && *e->fix ? arena_strdup(a, e->fix)
+							      : NULL,
 		.errc = e->code,
 	};
 }
@@ -94,6 +96,24 @@ static bool renew_keys(struct aws *aws, struct aws_keys *keys, struct arena *a)
 }
 
 /*
+ * The service refuses them, and there are no others: keys without an end, and a session
+ * whose token has ended, do not mend themselves. The rest is renewed where it comes from.
+ */
+static const char *refused_fix(struct aws *aws, const struct aws_keys *keys,
+			       const char *code, struct arena *a)
+{
+	const char *source = aws_credentials_source(aws->credentials);
+
+	if (keys->expires_ms > 0 || !source)
+		return NULL;
+	return arena_printf(
+		a,
+		"AWS refuses the keys of %s (%s): check that they are of this "
+		"partition, active and whole, or give others.",
+		source, code);
+}
+
+/*
  * A lease leaves room for two sendings of timeout_ms. Keys that had to be asked for
  * take their time out of it: what would then be sent too late is not sent.
  */
@@ -128,8 +148,11 @@ static void call(struct aws *aws, const struct aws_op *op, const json_t *in,
 	if (ret->ok || ret->ambiguous || ans.outcome != NET_ANSWERED)
 		return;
 	again = learn_skew(aws, &ans, ret->code);
-	if (!again && ret->errc == ERR_CREDENTIALS && !op->unsigned_)
+	if (!again && ret->errc == ERR_CREDENTIALS && !op->unsigned_) {
 		again = renew_keys(aws, &keys, a);
+		if (!again)
+			ret->fix = refused_fix(aws, &keys, ret->code, a);
+	}
 	if (again && aws->clock->mono_ms(aws->clock) <= until_ms)
 		send_once(aws, op, in, &keys, timeout_ms, a, &ans, ret);
 }
@@ -154,6 +177,10 @@ bool aws_err(const struct aws_op *op, const struct aws_result *r, struct err *e)
 	err_set(e, r->errc != ERR_NONE ? r->errc : ERR_INTERNAL, "%s: %s%s%s", name,
 		r->code ? r->code : "", r->code && *r->code ? ": " : "",
 		r->message ? r->message : "");
+	if (r->fix) {
+		e->retry = RETRY_HUMAN;
+		err_fix(e, "%s", r->fix);
+	}
 	return err_because(e, name, r->code, r->message, r->request_id);
 }
 

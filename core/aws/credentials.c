@@ -11,6 +11,7 @@ enum {
 	EARLY_MS = 5 * 60 * 1000, /* refreshed so long before the end */
 	AGAIN_MS = 60 * 1000, /* after a refresh that failed or gave short-lived keys */
 	STATIC_MS = 5 * 60 * 1000, /* the same with expired keys of the instance */
+	BROKEN_MS = 5 * 1000, /* until a fault is looked at again that needs a person */
 	FILE_MAX = 256 * 1024,
 	TRIED_MAX = 1024,
 };
@@ -25,7 +26,10 @@ struct aws_credentials {
 	struct aws_keys keys;
 	bool have;
 	bool from_instance;
-	int64_t next_try_ms; /* wall */
+	const char *source;      /* in keys_arena */
+	int64_t next_try_ms;     /* wall */
+	struct err broken;       /* what only a person can mend; code NONE: nothing */
+	int64_t broken_until_ms; /* monotonic */
 };
 
 /* ---------------------------------------------------------------- for providers */
@@ -87,8 +91,10 @@ enum provided provide_environment(struct provider *p, struct aws_keys *ret)
 		.session_token = secret_of(provider_setting(p, "AWS_SESSION_TOKEN")),
 	};
 	if (expires && !time_parse_rfc3339(expires, &ret->expires_ms))
-		return provider_failed(p, "environment",
+		return provider_broken(p, "Correct or unset AWS_CREDENTIAL_EXPIRATION.",
+				       "environment",
 				       "AWS_CREDENTIAL_EXPIRATION is not a time");
+	p->source = "the environment (AWS_ACCESS_KEY_ID)";
 	return PROVIDED_KEYS;
 }
 
@@ -144,12 +150,31 @@ static bool are_clean(const struct aws_keys *k)
 	       (!token || !strpbrk(token, "\r\n"));
 }
 
+static void say_what_failed(struct aws_credentials *c, const struct provider *p,
+			    enum provided got, struct err *e)
+{
+	static const char nothing[] =
+		"Run it where a role gives keys (instance profile, EKS Pod Identity), or set "
+		"AWS_PROFILE or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.";
+	const char *fix = got == PROVIDED_NONE && !p->fix ? nothing : p->fix;
+
+	err_set(e, ERR_CREDENTIALS, "no valid AWS credentials; tried %s",
+		buf_cstr(p->tried));
+	if (!fix)
+		return;
+	e->retry = RETRY_HUMAN;
+	err_fix(e, "%s", fix);
+	c->broken = *e;
+	c->broken_until_ms = c->clock->mono_ms(c->clock) + BROKEN_MS;
+}
+
 static bool refresh(struct aws_credentials *c, struct err *e)
 {
 	struct arena scratch;
 	struct buf tried;
 	struct aws_keys keys = {0};
 	bool instance, good;
+	enum provided got;
 	struct provider p = {
 		.arena = &scratch,
 		.net = c->net,
@@ -162,15 +187,17 @@ static bool refresh(struct aws_credentials *c, struct err *e)
 
 	arena_init(&scratch, 0);
 	buf_init(&tried, &scratch, TRIED_MAX);
-	good = ask_all(&p, &keys, &instance) == PROVIDED_KEYS && are_clean(&keys);
+	got = ask_all(&p, &keys, &instance);
+	good = got == PROVIDED_KEYS && are_clean(&keys);
 	if (good) {
 		arena_reset(&c->keys_arena);
 		c->keys = copied_keys(&c->keys_arena, &keys);
+		c->source = arena_strdup(&c->keys_arena, p.source);
 		c->have = true;
 		c->from_instance = instance;
+		c->broken.code = ERR_NONE;
 	} else {
-		err_set(e, ERR_CREDENTIALS, "no valid cloud credentials; tried %s",
-			buf_cstr(&tried));
+		say_what_failed(c, &p, got, e);
 	}
 	arena_free(&scratch);
 	return good;
@@ -196,6 +223,11 @@ bool aws_credentials_get(struct aws_credentials *c, struct arena *a, struct aws_
 {
 	int64_t now_ms = c->clock->wall_ms(c->clock);
 
+	if (!are_usable(c, now_ms) && c->broken.code != ERR_NONE &&
+	    c->clock->mono_ms(c->clock) < c->broken_until_ms) {
+		*e = c->broken;
+		return false;
+	}
 	if (!are_fresh(c, now_ms)) {
 		bool good = refresh(c, e);
 
@@ -215,7 +247,13 @@ void aws_credentials_drop(struct aws_credentials *c)
 {
 	c->have = false;
 	c->keys = (struct aws_keys){0};
+	c->source = NULL;
 	arena_reset(&c->keys_arena);
+}
+
+const char *aws_credentials_source(const struct aws_credentials *c)
+{
+	return c->have ? c->source : NULL;
 }
 
 static void free_keys(void *keys_arena)

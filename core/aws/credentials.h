@@ -3,10 +3,15 @@
  *
  * AWS_PROFILE if set, and then nothing else; else environment, shared config
  * and credentials files (static keys, role_arn with source_profile or
- * credential_source, web identity), web identity by environment, container
- * endpoint and EKS Pod Identity, IMDSv2. The first that is configured decides:
- * when it fails, no other account's keys are taken. credential_process, SSO and
- * one-time passwords are not supported, and said so.
+ * credential_source, web identity, credential_process, and what `aws sso login` and
+ * `aws login` have left), web identity by environment, container endpoint and EKS Pod
+ * Identity, IMDSv2. The first that is configured decides: when it fails, no other
+ * account's keys are taken. Sessions are used while they are valid and never renewed
+ * here: that is the AWS CLI's, whose files they are. One-time passwords cannot be asked
+ * for, which is said.
+ *
+ * A fault that does not mend itself (a missing profile, a session that has ended) is
+ * for a person: its retry word is `human`, and the fix has the command.
  *
  * Cached, refreshed five minutes before expiry; when a refresh fails while the
  * old keys are still valid, they are used on; the instance's also afterwards,
@@ -42,10 +47,18 @@ aws_credentials_new(struct arena *a, struct transport *net, struct clock *clock,
 		    const char *region,
 		    const char *(*lookup)(void *ctx, const char *name), void *lookup_ctx);
 
-/* CREDENTIALS when no provider has any; the detail names what was tried. */
+/* CREDENTIALS when no provider has any; the detail names what was tried. After a fault
+ * that only a person can mend, it is looked again every few seconds only. */
 bool aws_credentials_get(struct aws_credentials *c, struct arena *a, struct aws_keys *ret,
 			 struct err *e) __attribute__((warn_unused_result));
 /* The service said that they are no longer good: forget them. */
 void aws_credentials_drop(struct aws_credentials *c);
+/* Where the present keys come from, in words; NULL while there are none. */
+const char *aws_credentials_source(const struct aws_credentials *c);
+
+/* What the profile in use (AWS_PROFILE, or "default") says of a setting that is not
+ * about keys: "region", "ca_bundle". NULL: nothing. */
+const char *aws_profile_setting(const char *(*lookup)(void *ctx, const char *name),
+				void *lookup_ctx, const char *key, struct arena *a);
 
 #endif

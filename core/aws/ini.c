@@ -4,17 +4,35 @@
 
 #include "core/json/tree.h"
 
-/* The profile that a "[…]" line heads, or an empty string for other sections. */
-static struct str profile_of(struct str line, bool config_file)
+/* The name may be quoted: [profile "my profile"]. */
+static struct str unquoted(struct str name)
+{
+	if (name.n >= 2 && (*name.p == '"' || *name.p == '\'') &&
+	    name.p[name.n - 1] == *name.p)
+		return (struct str){name.p + 1, name.n - 2};
+	return name;
+}
+
+/* The profile or session that a "[…]" line heads; an empty one for other sections. */
+static const char *head_of(struct str line, bool config_file, struct arena *a)
 {
 	struct str name = {line.p + 1, line.n - 1};
-	struct str word;
+	size_t n;
 
 	name = str_trim(str_cut(&name, ']'));
 	if (!config_file || str_is(name, "default"))
-		return name;
-	word = str_cut(&name, ' ');
-	return str_is(word, "profile") && name.p ? str_trim(name) : (struct str){0};
+		return str_dup(a, unquoted(name));
+	for (n = 0; n < name.n && name.p[n] != ' ' && name.p[n] != '\t'; n++)
+		;
+	if (n == name.n)
+		return "";
+	line = unquoted(str_trim((struct str){name.p + n, name.n - n}));
+	name.n = n;
+	if (str_is(name, "profile"))
+		return str_dup(a, line);
+	return str_is(name, "sso-session") && line.n > 0
+		       ? arena_printf(a, INI_SSO_SESSION "%.*s", (int)line.n, line.p)
+		       : "";
 }
 
 /* A '#' or ';' behind a blank starts a comment. */
@@ -56,7 +74,7 @@ void ini_read(json_t *profiles, struct str text, bool config_file, struct arena 
 				read_setting(profile, trimmed, a);
 			continue;
 		}
-		name = str_dup(a, profile_of(trimmed, config_file));
+		name = head_of(trimmed, config_file, a);
 		profile = *name && str_is_utf8(str_of(name))
 				  ? json_object_get(profiles, name)
 				  : NULL;

@@ -14,9 +14,12 @@
 
 /*
  * Adds the profiles of a text to `profiles` (name -> {key: value}). In a config
- * file profiles but "default" are headed [profile NAME]; other sections are
- * passed over. Later values win. Indented lines (nested settings) are skipped.
+ * file profiles but "default" are headed [profile NAME], and sessions of IAM Identity
+ * Center [sso-session NAME] (INI_SSO_SESSION before the name, which no profile's can
+ * have); other sections are passed over. Names may be quoted. Later values win. Indented
+ * lines (nested settings) are skipped.
  */
+#define INI_SSO_SESSION "sso-session\n"
 void ini_read(json_t *profiles, struct str text, bool config_file, struct arena *a);
 
 #endif

@@ -57,52 +57,6 @@ static enum provided keys_of_document(struct provider *p, const char *name,
 
 /* ---------------------------------------------------------------- container */
 
-static bool is_loopback_v4(struct str host)
-{
-	int parts = 0;
-
-	if (!str_has_prefix(host, STR("127.")))
-		return false;
-	while (host.p) {
-		int64_t v;
-
-		if (!str_to_i64(str_cut(&host, '.'), &v) || v < 0 || v > 255)
-			return false;
-		parts++;
-	}
-	return parts == 4;
-}
-
-/* Plain HTTP only to this machine: the token would be read on the way. */
-static bool is_allowed(const char *url)
-{
-	static const char *const hosts[] = {"localhost", "[::1]", "169.254.170.2",
-					    "169.254.170.23", "[fd00:ec2::23]"};
-	struct str rest = str_of(url), host;
-
-	if (strpbrk(url, " \t\r\n@\\#"))
-		return false;
-	if (str_starts(url, "https://"))
-		return url[8] && url[8] != '/';
-	if (!str_starts(url, "http://"))
-		return false;
-	rest = (struct str){url + 7, rest.n - 7};
-	host = (struct str){rest.p, strcspn(rest.p, "/?")};
-	if (host.n > 0 && *host.p == '[') {
-		const char *end = memchr(host.p, ']', host.n);
-
-		if (!end || (end + 1 < host.p + host.n && end[1] != ':'))
-			return false;
-		host.n = (size_t)(end + 1 - host.p);
-	} else {
-		host.n = strcspn(host.p, ":/?");
-	}
-	for (size_t i = 0; i < sizeof(hosts) / sizeof(*hosts); i++)
-		if (str_is(host, hosts[i]))
-			return true;
-	return is_loopback_v4(host);
-}
-
 enum provided provide_container(struct provider *p, struct aws_keys *ret)
 {
 	const char *relative =
@@ -121,13 +75,17 @@ enum provided provide_container(struct provider *p, struct aws_keys *ret)
 	if (relative)
 		url = arena_printf(p->arena, "http://169.254.170.2%s%s",
 				   *relative == '/' ? "" : "/", relative);
-	if (!is_allowed(url))
-		return provider_failed(p, "container", "%s is not an allowed address",
-				       url);
+	if (strpbrk(url, "@\\#") || !http_is_private(url))
+		return provider_broken(p,
+				       "Give an https address, or one of this machine.",
+				       "container", "%s is not an allowed address", url);
 	if (file) {
 		token = provider_file(p, file);
 		if (!token)
-			return provider_failed(p, "container", "%s cannot be read", file);
+			return provider_broken(p,
+					       "Let this user read the file of "
+					       "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE.",
+					       "container", "%s cannot be read", file);
 	}
 	if (token && strpbrk(token, "\r\n"))
 		return provider_failed(p, "container", "the token holds a line break");
@@ -136,6 +94,7 @@ enum provided provide_container(struct provider *p, struct aws_keys *ret)
 	req.no_proxy = str_starts(url, "http:");
 	if (!get(p, &req, &ans))
 		return provider_failed(p, "container", "no answer from %s", url);
+	p->source = "the container's endpoint";
 	return keys_of_document(p, "container", &ans, ret);
 }
 
@@ -187,8 +146,12 @@ enum provided provide_instance(struct provider *p, struct aws_keys *ret)
 	http_add_header(&req, "x-aws-ec2-metadata-token-ttl-seconds", "21600");
 	/* One try: most machines have no such service. Version 1 is not asked. */
 	if (!p->net->send(p->net, p->arena, &req, &ans, &e) || ans.status != 200) {
-		buf_printf(p->tried, "instance metadata: no version 2 token (%d); ",
-			   ans.status);
+		buf_printf(p->tried, "instance metadata: no version 2 token (%s); ",
+			   ans.status ? arena_printf(p->arena, "%d", ans.status)
+				      : "no answer: in a container the instance needs a "
+					"hop limit of 2 (aws ec2 "
+					"modify-instance-metadata-options "
+					"--http-put-response-hop-limit 2)");
 		return PROVIDED_NONE;
 	}
 	req.method = "GET";
@@ -196,7 +159,10 @@ enum provided provide_instance(struct provider *p, struct aws_keys *ret)
 	http_add_header(&req, "x-aws-ec2-metadata-token", trimmed_body(p, &ans));
 	req.url = arena_printf(p->arena, "%s%s", base, path);
 	if (!get(p, &req, &ans) || ans.status != 200)
-		return provider_failed(p, "instance metadata",
+		return provider_broken(p,
+				       "Attach an instance profile (aws ec2 "
+				       "associate-iam-instance-profile).",
+				       "instance metadata",
 				       "the instance has no role (%d)", ans.status);
 	role = trimmed_body(p, &ans);
 	if (!is_role_name(role))
@@ -204,5 +170,6 @@ enum provided provide_instance(struct provider *p, struct aws_keys *ret)
 	req.url = arena_printf(p->arena, "%s%s%s", base, path, role);
 	if (!get(p, &req, &ans))
 		return provider_failed(p, "instance metadata", "no answer");
+	p->source = arena_printf(p->arena, "the instance's role %s", role);
 	return keys_of_document(p, "instance metadata", &ans, ret);
 }

@@ -1,6 +1,6 @@
 /*
- * Keys from the shared files: static ones, or a role assumed with those of
- * another profile, of a web identity, or of the machine.
+ * Keys from the shared files: static ones, a role assumed with those of another
+ * profile, of a web identity or of the machine, a program's, or a person's session.
  *
  * https://docs.aws.amazon.com/sdkref/latest/guide/feature-assume-role-credentials.html
  */
@@ -12,13 +12,20 @@
 
 enum { PROFILE_CHAIN_MAX = 5 };
 
+const char *provider_home(struct provider *p, const char *file)
+{
+	const char *home = provider_setting(p, "HOME");
+
+	return home ? arena_printf(p->arena, "%s/.aws/%s", home, file) : NULL;
+}
+
 static const char *path_of(struct provider *p, const char *variable, const char *file)
 {
 	const char *path = provider_setting(p, variable);
 	const char *home = provider_setting(p, "HOME");
 
 	if (!path)
-		return home ? arena_printf(p->arena, "%s/.aws/%s", home, file) : NULL;
+		return provider_home(p, file);
 	if (str_starts(path, "~/") && home)
 		return arena_printf(p->arena, "%s%s", home, path + 1);
 	return path;
@@ -47,8 +54,10 @@ static const char *setting(const json_t *profile, const char *key)
 	return z && *z ? z : NULL;
 }
 
-static bool static_keys(const json_t *profile, struct aws_keys *ret)
+static bool static_keys(struct provider *p, const json_t *profiles, const char *name,
+			struct aws_keys *ret)
 {
+	const json_t *profile = json_object_get(profiles, name);
 	const char *id = setting(profile, "aws_access_key_id");
 	const char *secret = setting(profile, "aws_secret_access_key");
 
@@ -59,6 +68,7 @@ static bool static_keys(const json_t *profile, struct aws_keys *ret)
 		.secret_key = secret_of(secret),
 		.session_token = secret_of(setting(profile, "aws_session_token")),
 	};
+	p->source = arena_printf(p->arena, "the keys of the profile %s", name);
 	return true;
 }
 
@@ -94,13 +104,18 @@ static enum provided role_of(struct provider *p, const json_t *profiles, const c
 	enum provided got = PROVIDED_NONE;
 
 	if (seconds && !str_to_i64(str_of(seconds), &role.duration_s))
-		return provider_failed(p, name, "duration_seconds is no number");
+		return provider_broken(p, "Correct duration_seconds.", name,
+				       "duration_seconds is not a number");
 	if (role.token_file)
 		return assume_role(p, &role, NULL, ret);
 	if (setting(profile, "mfa_serial"))
-		return provider_failed(p, name, "needs a one-time password (mfa_serial)");
+		return provider_broken(p,
+				       "Use a role that needs no one-time password, or a "
+				       "credential_process that has one.",
+				       name, "needs a one-time password (mfa_serial)");
 	if (streq(source, name)) /* its own static keys assume its role */
-		got = static_keys(profile, &keys) ? PROVIDED_KEYS : PROVIDED_NONE;
+		got = static_keys(p, profiles, name, &keys) ? PROVIDED_KEYS
+							    : PROVIDED_NONE;
 	else if (source)
 		got = resolve(p, profiles, source, depth + 1, &keys);
 	else if (machine)
@@ -108,8 +123,57 @@ static enum provided role_of(struct provider *p, const json_t *profiles, const c
 	if (got == PROVIDED_FAILED)
 		return got;
 	if (got == PROVIDED_NONE)
-		return provider_failed(p, name, "role_arn without keys to assume it");
+		return provider_broken(p,
+				       "Add source_profile, credential_source or "
+				       "web_identity_token_file to the profile.",
+				       name, "role_arn without keys to assume it");
 	return assume_role(p, &role, &keys, ret);
+}
+
+/* The older form has everything in the profile. */
+static enum provided sso_of(struct provider *p, const json_t *profiles, const char *name,
+			    struct aws_keys *ret)
+{
+	const json_t *profile = json_object_get(profiles, name);
+	const char *session = setting(profile, "sso_session");
+	const json_t *from =
+		session ? json_object_get(
+				  profiles,
+				  arena_printf(p->arena, INI_SSO_SESSION "%s", session))
+			: profile;
+	const struct sso_session s = {
+		.name = session,
+		.start_url = setting(from, "sso_start_url"),
+		.region = setting(from, "sso_region"),
+		.account_id = setting(profile, "sso_account_id"),
+		.role_name = setting(profile, "sso_role_name"),
+	};
+
+	if (session && !from)
+		return provider_broken(p, "Run `aws configure sso`.", name,
+				       "there is no [sso-session %s]", session);
+	if (!s.start_url || !s.region || !s.account_id || !s.role_name)
+		return provider_broken(
+			p, "Run `aws configure sso`.", name,
+			"sso_start_url, sso_region, sso_account_id or sso_role_name is "
+			"missing");
+	return provide_sso(p, name, &s, ret);
+}
+
+/* What is not in the files themselves. */
+static enum provided session_of(struct provider *p, const json_t *profiles,
+				const char *name, struct aws_keys *ret)
+{
+	const json_t *profile = json_object_get(profiles, name);
+
+	if (setting(profile, "sso_session") || setting(profile, "sso_start_url"))
+		return sso_of(p, profiles, name, ret);
+	if (setting(profile, "login_session"))
+		return provide_login(p, name, setting(profile, "login_session"), ret);
+	if (setting(profile, "credential_process"))
+		return provide_process(p, name, setting(profile, "credential_process"),
+				       ret);
+	return PROVIDED_NONE;
 }
 
 static enum provided resolve(struct provider *p, const json_t *profiles, const char *name,
@@ -118,21 +182,22 @@ static enum provided resolve(struct provider *p, const json_t *profiles, const c
 	const json_t *profile = json_object_get(profiles, name);
 
 	if (!profile)
-		return provider_failed(p, name, "no such profile");
+		return provider_broken(
+			p,
+			"Set AWS_PROFILE to a profile of the files of this user's HOME, or "
+			"AWS_CONFIG_FILE and AWS_SHARED_CREDENTIALS_FILE to others.",
+			name, "no such profile");
 	if (depth > PROFILE_CHAIN_MAX)
-		return provider_failed(p, name, "source_profile goes round in a circle");
+		return provider_broken(p, "End the circle with a profile that has keys.",
+				       name, "source_profile goes round in a circle");
 	/* A source's static keys are used before a role that it names. */
-	if (depth > 0 && static_keys(profile, ret))
+	if (depth > 0 && static_keys(p, profiles, name, ret))
 		return PROVIDED_KEYS;
 	if (setting(profile, "role_arn"))
 		return role_of(p, profiles, name, depth, ret);
-	if (static_keys(profile, ret))
+	if (static_keys(p, profiles, name, ret))
 		return PROVIDED_KEYS;
-	if (setting(profile, "credential_process") || setting(profile, "sso_session") ||
-	    setting(profile, "sso_start_url"))
-		return provider_failed(p, name,
-				       "credential_process and SSO are not supported");
-	return PROVIDED_NONE;
+	return session_of(p, profiles, name, ret);
 }
 
 enum provided provide_profile(struct provider *p, const char *name, struct aws_keys *ret)
@@ -148,7 +213,18 @@ enum provided provide_profile(struct provider *p, const char *name, struct aws_k
 	if (got != PROVIDED_NONE)
 		return got;
 	if (name)
-		return provider_failed(p, name, "the profile has no keys");
+		return provider_broken(
+			p, "Add keys, role_arn, sso_session or credential_process to it.",
+			name, "the profile has no keys");
 	buf_adds(p->tried, "shared files: the default profile has no keys; ");
 	return PROVIDED_NONE;
+}
+
+const char *aws_profile_setting(const char *(*lookup)(void *ctx, const char *name),
+				void *lookup_ctx, const char *key, struct arena *a)
+{
+	struct provider p = {.arena = a, .lookup = lookup, .lookup_ctx = lookup_ctx};
+	const char *name = provider_setting(&p, "AWS_PROFILE");
+
+	return setting(json_object_get(read_profiles(&p), name ? name : "default"), key);
 }

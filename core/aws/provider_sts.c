@@ -71,7 +71,10 @@ enum provided assume_role(struct provider *p, const struct assumed_role *r,
 		const char *token = provider_file(p, r->token_file);
 
 		if (!token || !*token)
-			return provider_failed(p, "web identity", "%s cannot be read",
+			return provider_broken(p,
+					       "Let this user read the file, or unset "
+					       "AWS_WEB_IDENTITY_TOKEN_FILE.",
+					       "web identity", "%s cannot be read",
 					       r->token_file);
 		json_put_str(in, "WebIdentityToken",
 			     str_dup(p->arena, str_trim(str_of(token))));
@@ -81,10 +84,22 @@ enum provided assume_role(struct provider *p, const struct assumed_role *r,
 	    !p->net->send(p->net, p->arena, &req, &ans, &e))
 		return provider_failed(p, "STS", "%s", e.detail);
 	aws_parse(op, &ans, p->arena, &result);
+	if (!result.ok && result.errc != ERR_CLOUD_DENIED &&
+	    result.errc != ERR_CLOUD_REFUSED && result.errc != ERR_CREDENTIALS)
+		return provider_failed(p, "STS", "%s for %s: %s: %s", aws_op_name(op),
+				       r->role_arn, result.code, result.message);
 	if (!result.ok)
-		return provider_failed(p, "STS", "%s refused for %s: %s: %s",
-				       aws_op_name(op), r->role_arn, result.code,
-				       result.message);
+		return provider_broken(
+			p,
+			r->token_file
+				? "Let the trust policy of the role name this cluster's "
+				  "identity provider and this service account."
+				: "Let the trust policy of the role name the one that asks, "
+				  "and allow that one sts:AssumeRole.",
+			"STS", "%s refused for %s: %s: %s", aws_op_name(op), r->role_arn,
+			result.code, result.message);
+	p->source = arena_printf(p->arena, "the role %s, assumed by %s", r->role_arn,
+				 r->token_file ? "a web identity" : p->source);
 	return keys_of_answer(p, &result, ret);
 }
 
@@ -101,6 +116,7 @@ enum provided provide_web_identity(struct provider *p, struct aws_keys *ret)
 		return PROVIDED_NONE;
 	}
 	if (!role.role_arn)
-		return provider_failed(p, "web identity", "AWS_ROLE_ARN is not set");
+		return provider_broken(p, "Set AWS_ROLE_ARN.", "web identity",
+				       "AWS_ROLE_ARN is not set");
 	return assume_role(p, &role, NULL, ret);
 }

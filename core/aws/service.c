@@ -4,6 +4,7 @@
 
 #include "core/aws/partition.h"
 #include "core/base/str.h"
+#include "core/net/transport.h"
 
 static const struct aws_service services[] = {
 #define AWS_SERVICE(e, name, protocol, version, host, signing, target, ns, variable)     \
@@ -112,9 +113,14 @@ bool aws_endpoint(const struct aws_service *s, const char *region,
 	ret->overridden = url != NULL;
 	if (ret->overridden) {
 		ret->url = checked_url(url, a);
-		return ret->url ||
+		if (!ret->url)
+			return err_set(e, ERR_CONFIG,
+				       "%s is not the URL of an endpoint: \"%.200s\"",
+				       own, url);
+		return http_is_private(ret->url) ||
 		       err_set(e, ERR_CONFIG,
-			       "%s is not the URL of an endpoint: \"%.200s\"", own, url);
+			       "%s is neither https nor on this machine: \"%.200s\"", own,
+			       url);
 	}
 	fips = streq(look_up(lookup, lookup_ctx, "AWS_USE_FIPS_ENDPOINT"), "true");
 	dual = streq(look_up(lookup, lookup_ctx, "AWS_USE_DUALSTACK_ENDPOINT"), "true");

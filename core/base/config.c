@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "core/base/limits.h"
@@ -213,6 +214,30 @@ static const struct setting *setting_of(size_t offset)
 	return &settings[i];
 }
 
+/* Links are made by adding a path: the console and the API are at the root of a host.
+ * A slash at the end is as good as none. */
+static void check_public_url(struct load *l)
+{
+	struct config *c = l->config;
+	const char *host = strstr(c->public_url, "://");
+	size_t n = strlen(c->public_url);
+
+	while (n > 0 && c->public_url[n - 1] == '/')
+		n--;
+	if (host && (str_starts(c->public_url, "http://") ||
+		     str_starts(c->public_url, "https://"))) {
+		host += 3;
+		if (host < c->public_url + n &&
+		    strcspn(host, "/?#@ \t\\\"") == (size_t)(c->public_url + n - host)) {
+			c->public_url = arena_strndup(l->arena, c->public_url, n);
+			return;
+		}
+	}
+	refuse(l, setting_of(offsetof(struct config, public_url)), c->public_url,
+	       "http:// or https:// and a host, with or without a port: no path, because "
+	       "the console and the API are at the root of their host");
+}
+
 /* What one row cannot say alone. */
 static void check_across(struct load *l)
 {
@@ -236,6 +261,7 @@ static void check_across(struct load *l)
 		c->region = value_of(l, "AWS_DEFAULT_REGION");
 	if (c->region)
 		c->region = arena_strdup(l->arena, c->region);
+	check_public_url(l);
 	if (!secret_reveal(c->owner_database_url))
 		c->owner_database_url = c->database_url;
 }
@@ -268,6 +294,51 @@ const char *config_from_env(void *ctx, const char *name)
 {
 	(void)ctx;
 	return getenv(name);
+}
+
+static bool has_owner(const struct config *c)
+{
+	return secret_reveal(c->owner_database_url) &&
+	       secret_reveal(c->owner_database_url) != secret_reveal(c->database_url);
+}
+
+/* The leak check of a sanitizer build looks at its own process like a stranger. */
+static void set_visible(bool visible)
+{
+#ifndef __SANITIZE_ADDRESS__
+	prctl(PR_SET_DUMPABLE, visible ? 1 : 0);
+#else
+	(void)visible;
+#endif
+}
+
+void config_guard_owner(const struct config *c)
+{
+	if (has_owner(c))
+		set_visible(false);
+}
+
+void config_forget_owner(struct config *c)
+{
+	static const char *const names[] = {PREFIX "OWNER_DATABASE_URL",
+					    PREFIX "OWNER_DATABASE_URL_FILE"};
+	union {
+		const char *in;
+		char *out;
+	} kept = {.in = secret_reveal(c->owner_database_url)};
+
+	if (has_owner(c)) {
+		explicit_bzero(kept.out, strlen(kept.out));
+		set_visible(true);
+	}
+	c->owner_database_url = secret_of(NULL);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		char *value = getenv(names[i]);
+
+		if (value) /* where it lies: unsetting hides it from us only */
+			explicit_bzero(value, strlen(value));
+		unsetenv(names[i]);
+	}
 }
 
 void config_help(struct buf *out)

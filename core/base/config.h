@@ -40,6 +40,14 @@ bool config_load(struct config *ret, struct arena *a, config_lookup_fn *lookup, 
 		 struct err *e) __attribute__((warn_unused_result));
 const char *config_from_env(void *ctx, const char *name);
 
+/*
+ * The connection string of the owner is for migrations. A master that keeps it for its
+ * next image hides its memory from other processes of its user; whoever serves forgets
+ * it: in the settings, and in the environment that /proc shows.
+ */
+void config_guard_owner(const struct config *c);
+void config_forget_owner(struct config *c);
+
 /* Text for --help: every variable with default, range and sentence. */
 void config_help(struct buf *out);
 /* "NAME=value" lines; secrets read "(set)" or "(not set)". */

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/child.h"
 #include "core/json/tree.h"
-#include "core/kube/child.h"
 #include "core/kube/helm_folder.h"
 #include "core/kube/webhook.h"
 
@@ -98,7 +98,7 @@ static void environment(const struct helm_folder *f, struct arena *a, struct wor
 					    "HELM_CONFIG_HOME", "HELM_DATA_HOME"};
 
 	add(w, "PATH=/usr/bin:/bin");
-	add(w, arena_printf(a, "KUBECONFIG=%s", f->kubeconfig));
+	add(w, arena_printf(a, "KUBECONFIG=/proc/self/fd/%d", CHILD_KEPT));
 	if (f->plugins)
 		add(w, arena_printf(a, "HELM_PLUGINS=%s", f->plugins));
 	for (size_t i = 0; i < sizeof(homes) / sizeof(homes[0]); i++)
@@ -195,6 +195,7 @@ static void run(struct helm *h, const struct kube_target *t, const char *token,
 				      .argv = argv.v,
 				      .env = env.v,
 				      .folder = folder.path,
+				      .keep_fd = folder.kubeconfig_fd,
 				      .timeout_ms = h->timeout_ms},
 		      &unit, &end, &e))
 		judge(&end, a, ret);

@@ -3,10 +3,10 @@
  *
  * The binary is exec'd with an argument vector: no shell, no --wait, no hooks
  * that outlive it, dying with its poller (PR_SET_PDEATHSIG), killed at the
- * timeout. Kubeconfig (with the bearer token) and values go by files of mode
- * 0600 in a private folder that is removed afterwards; nothing secret is in
- * argv. What a release has come to is observed from its Secret, never from
- * Helm's exit code alone.
+ * timeout. The kubeconfig (with the bearer token) goes by memory that the child
+ * inherits, values by a file of mode 0600 in a private folder that is removed
+ * afterwards; nothing secret is in argv. What a release has come to is observed from its
+ * Secret, never from Helm's exit code alone.
  *
  * https://helm.sh/docs/helm/helm_upgrade/
  */

@@ -1,15 +1,20 @@
 #include "core/kube/helm_folder.h"
-#include "core/base/base64.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "core/base/base64.h"
 #include "core/json/tree.h"
+#include "core/net/transport.h"
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
@@ -40,6 +45,27 @@ static bool write_all(int fd, const char *p, size_t n)
 		n -= (size_t)k;
 	}
 	return true;
+}
+
+static void close_fd(void *p)
+{
+	close(*(const int *)p);
+}
+
+/* Never on a disk, and gone with the last process that holds it. */
+static bool in_memory(struct arena *a, const char *text, int *ret_fd, struct err *e)
+{
+	int *fd = arena_new(a, int);
+
+	*fd = memfd_create("kubeconfig", MFD_CLOEXEC);
+	if (*fd < 0)
+		return err_set(e, ERR_INTERNAL, "helm: no memory file: %s",
+			       strerror(errno));
+	arena_defer(a, close_fd, fd);
+	*ret_fd = *fd;
+	return (fchmod(*fd, 0600) == 0 && write_all(*fd, text, strlen(text))) ||
+	       err_set(e, ERR_INTERNAL, "helm: cannot write to memory: %s",
+		       strerror(errno));
 }
 
 static bool write_file(const char *path, const char *text, struct err *e)
@@ -132,20 +158,46 @@ bool helm_folder_make(struct arena *a, const struct helm *h, const struct kube_t
 		      struct helm_folder *ret, struct err *e)
 {
 	const char *parent = h->tmp_dir;
-	char *path = arena_printf(a, "%s/helm-XXXXXX", parent ? parent : "/tmp");
+	char *path = arena_printf(a, "%s/" HELM_FOLDER_PREFIX "XXXXXX",
+				  parent ? parent : "/tmp");
 
 	*ret = (struct helm_folder){0};
+	if (!http_is_private(t->endpoint))
+		return err_set(
+			e, ERR_CONFIG,
+			"the token of the cluster is sent by https only, not to %s",
+			t->endpoint);
 	if (!mkdtemp(path)) /* makes it with mode 0700 */
 		return err_set(e, ERR_INTERNAL, "helm: cannot make a folder in %s: %s",
 			       parent, strerror(errno));
 	arena_defer(a, remove_folder, path);
 	ret->path = path;
-	ret->kubeconfig = arena_printf(a, "%s/kubeconfig", path);
-	if (!write_file(ret->kubeconfig, json_text(a, kubeconfig(a, t, token)), e) ||
+	if (!in_memory(a, json_text(a, kubeconfig(a, t, token)), &ret->kubeconfig_fd, e) ||
 	    (h->image_mirror && !write_renderer(a, h->image_mirror, ret, e)))
 		return false;
 	if (!r->values)
 		return true;
 	ret->values = arena_printf(a, "%s/values.json", path);
 	return write_file(ret->values, json_text(a, r->values), e);
+}
+
+void helm_folders_sweep(const char *parent, int64_t older_than_s)
+{
+	DIR *dir = opendir(parent);
+	char path[512];
+	struct dirent *one;
+	struct stat st;
+
+	while (dir && (one = readdir(dir))) {
+		if (!str_starts(one->d_name, HELM_FOLDER_PREFIX) ||
+		    fstatat(dirfd(dir), one->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+		    !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
+		    time(NULL) - st.st_mtime < older_than_s)
+			continue;
+		if (snprintf(path, sizeof(path), "%s/%s", parent, one->d_name) <
+		    (int)sizeof(path))
+			remove_folder(path);
+	}
+	if (dir)
+		closedir(dir);
 }

@@ -194,6 +194,8 @@ static bool curl_send(struct transport *t, struct arena *a,
 	CURLcode code;
 
 	*ret = (struct http_answer){.outcome = NET_NOT_SENT, .body = ""};
+	if (!http_may_send(req, e))
+		return false;
 	if (!headers)
 		return err_set(e, ERR_INTERNAL, "a request header holds a line break");
 	ret->header = arena_array(a, struct http_header, ANSWER_HEADERS_MAX);

@@ -192,13 +192,14 @@ struct net_stream *net_stream_open(struct net_multi *m, const struct http_reques
 	copy_request(s, req);
 	buf_init(&s->refusal, &s->arena, REFUSAL_MAX);
 	headers = curl_headers(&s->req, &s->arena);
-	s->easy = headers ? curl_easy_init() : NULL;
+	err_set(e, ERR_INTERNAL, "the request cannot be made");
+	s->easy = headers && http_may_send(&s->req, e) ? curl_easy_init() : NULL;
 	if (!s->easy) {
 		arena = s->arena;
 		arena_free(&arena);
-		err_set(e, ERR_INTERNAL, "the request cannot be made");
 		return NULL;
 	}
+	err_clear(e);
 	set_options(s, headers);
 	s->next = m->first;
 	if (m->first)

@@ -78,6 +78,15 @@ struct transport {
 struct transport *net_curl_new(struct arena *a, const char *extra_ca_pem, struct err *e)
 	__attribute__((warn_unused_result));
 
+/*
+ * Whether what is sent there cannot be read on the way: https, or plain http that does
+ * not leave this machine (loopback, and the link-local services that give credentials).
+ * Both transports refuse to send an Authorization header anywhere else.
+ */
+bool http_is_private(const char *url);
+bool http_may_send(const struct http_request *req, struct err *e)
+	__attribute__((warn_unused_result));
+
 void http_add_header(struct http_request *r, const char *name, const char *value);
 /* NULL when there is no such header; the name in lower case. */
 const char *http_header_of(const struct http_answer *ans, const char *name);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/aws/credentials.h"
+#include "core/aws/partition.h"
 #include "core/base/buf.h"
 #include "core/json/tree.h"
 #include "core/net/transport.h"
@@ -15,7 +16,8 @@
 
 enum { CA_FILE_MAX = 1024 * 1024 };
 
-static bool read_file(const char *path, struct arena *a, const char **ret, struct err *e)
+static bool read_file(const char *variable, const char *path, struct arena *a,
+		      const char **ret, struct err *e)
 {
 	const int fd = open(path, O_RDONLY | O_CLOEXEC);
 	char chunk[4096];
@@ -23,53 +25,74 @@ static bool read_file(const char *path, struct arena *a, const char **ret, struc
 	ssize_t n;
 
 	if (fd < 0)
-		return err_set(e, ERR_CONFIG, "INSTANTSTART_CA_FILE: %s: %s", path,
+		return err_set(e, ERR_CONFIG, "%s: %s: %s", variable, path,
 			       strerror(errno));
 	buf_init(&b, a, CA_FILE_MAX);
 	while ((n = read(fd, chunk, sizeof(chunk))) > 0)
 		buf_add(&b, chunk, (size_t)n);
 	close(fd);
 	if (n < 0 || b.overflow)
-		return err_set(e, ERR_CONFIG, "INSTANTSTART_CA_FILE: %s cannot be read",
-			       path);
+		return err_set(e, ERR_CONFIG, "%s: %s cannot be read", variable, path);
 	*ret = buf_cstr(&b);
 	return true;
 }
 
-static const char *region_of(const struct config *cfg)
+/* What people have told the AWS CLI is known here too: variables, then the profile. */
+static const char *region_of(const struct config *cfg, struct arena *a)
 {
 	static const char *const names[] = {"AWS_REGION", "AWS_DEFAULT_REGION"};
 	const char *region = cfg->region;
 
 	for (size_t i = 0; (!region || !*region) && i < 2; i++)
 		region = config_from_env(NULL, names[i]);
-	return region && *region ? region : NULL;
+	return region && *region
+		       ? region
+		       : aws_profile_setting(config_from_env, NULL, "region", a);
 }
 
-bool world_init(struct world *w, struct arena *a, const struct config *cfg, struct db *db,
-		struct clock *clock, struct rng *rng, const struct log *log,
-		const struct kind *const *kinds, const char *worker, struct err *e)
+/* Further authorities: ours, and those that the AWS CLI and the SDKs are told of. */
+static bool authorities(const struct config *cfg, struct arena *a, const char **ret,
+			struct err *e)
 {
-	const char *ca = NULL, *region = region_of(cfg);
-	const char *tmp = config_from_env(NULL, "TMPDIR");
-	const char *mirror =
-		cfg->image_mirror && *cfg->image_mirror ? cfg->image_mirror : NULL;
+	const char *theirs = config_from_env(NULL, "AWS_CA_BUNDLE");
+	const char *variable = "AWS_CA_BUNDLE", *own = NULL, *pem = NULL;
+
+	if (!theirs || !*theirs) {
+		theirs = aws_profile_setting(config_from_env, NULL, "ca_bundle", a);
+		variable = "ca_bundle of the profile";
+	}
+	if (cfg->ca_file && *cfg->ca_file &&
+	    !read_file("INSTANTSTART_CA_FILE", cfg->ca_file, a, &own, e))
+		return false;
+	if (theirs && *theirs && !read_file(variable, theirs, a, &pem, e))
+		return false;
+	*ret = own && pem ? arena_printf(a, "%s\n%s", own, pem) : own ? own : pem;
+	return true;
+}
+
+static bool make_aws(struct aws *ret, struct arena *a, const struct config *cfg,
+		     struct clock *clock, struct rng *rng, struct err *e)
+{
+	const char *ca = NULL, *region = region_of(cfg, a);
 	struct transport *net;
 
 	if (!region) {
 		err_set(e, ERR_CONFIG, "No region is configured");
-		return err_fix(e, "Set INSTANTSTART_REGION or AWS_REGION.");
+		return err_fix(e,
+			       "Set INSTANTSTART_REGION or AWS_REGION, or the profile's "
+			       "region.");
 	}
-	if (cfg->ca_file && *cfg->ca_file && !read_file(cfg->ca_file, a, &ca, e))
-		return false;
-	*w = (struct world){.where.region = region};
-	if (!charts_load(cfg->charts, a, &w->where.charts, e) ||
-	    (mirror && !helm_mirror_check(mirror, e)))
+	if (!aws_is_region(region)) {
+		err_set(e, ERR_CONFIG, "\"%.40s\" cannot be an AWS region", region);
+		return err_fix(
+			e, "Set INSTANTSTART_REGION or AWS_REGION to a region's name.");
+	}
+	if (!authorities(cfg, a, &ca, e))
 		return false;
 	net = net_curl_new(a, ca, e);
 	if (!net)
 		return false;
-	w->aws = (struct aws){
+	*ret = (struct aws){
 		.net = net,
 		.credentials =
 			aws_credentials_new(a, net, clock, region, config_from_env, NULL),
@@ -79,7 +102,47 @@ bool world_init(struct world *w, struct arena *a, const struct config *cfg, stru
 		.timeout_ms = cfg->call_timeout_ms,
 		.lookup = config_from_env,
 	};
-	kube_init(&w->kube, a, net, &w->aws, cfg->call_timeout_ms);
+	return true;
+}
+
+bool world_check(const struct config *cfg, struct arena *a, struct buf *out,
+		 struct err *e)
+{
+	struct clock *clock = clock_system();
+	struct aws aws;
+	struct aws_keys keys;
+	json_t *caller;
+
+	if (!make_aws(&aws, a, cfg, clock, rng_system(), e))
+		return false;
+	buf_printf(out, "region: %s (partition %s)\n", aws.region,
+		   aws_partition_of(aws.region)->id);
+	if (!aws_credentials_get(aws.credentials, a, &keys, e))
+		return false;
+	buf_printf(out, "credentials: %s\n", aws_credentials_source(aws.credentials));
+	if (!aws_read(&aws, AWS_STS_GetCallerIdentity, json_new_object(a),
+		      clock->mono_ms(clock) + cfg->read_deadline_ms, a, &caller, e))
+		return false;
+	buf_printf(out, "caller: %s\n", json_str_or(caller, "Arn", ""));
+	return true;
+}
+
+bool world_init(struct world *w, struct arena *a, const struct config *cfg, struct db *db,
+		struct clock *clock, struct rng *rng, const struct log *log,
+		const struct kind *const *kinds, const char *worker, struct err *e)
+{
+	const char *tmp = config_from_env(NULL, "TMPDIR");
+	const char *mirror =
+		cfg->image_mirror && *cfg->image_mirror ? cfg->image_mirror : NULL;
+	struct aws aws;
+
+	if (!make_aws(&aws, a, cfg, clock, rng, e))
+		return false;
+	*w = (struct world){.where.region = aws.region, .aws = aws};
+	if (!charts_load(cfg->charts, a, &w->where.charts, e) ||
+	    (mirror && !helm_mirror_check(mirror, e)))
+		return false;
+	kube_init(&w->kube, a, w->aws.net, &w->aws, cfg->call_timeout_ms);
 	w->helm = (struct helm){.binary = cfg->helm,
 				.tmp_dir = tmp && *tmp ? tmp : "/tmp",
 				.image_mirror = mirror,

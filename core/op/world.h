@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "core/aws/aws.h"
+#include "core/base/buf.h"
 #include "core/kube/helm.h"
 #include "core/kube/kube.h"
 #include "core/op/backoff.h"
@@ -32,6 +33,13 @@ bool world_init(struct world *w, struct arena *a, const struct config *cfg, stru
 		struct clock *clock, struct rng *rng, const struct log *log,
 		const struct kind *const *kinds, const char *worker, struct err *e)
 	__attribute__((warn_unused_result));
+
+/*
+ * What --check looks at beyond the settings: the region, where the credentials come
+ * from, and whom AWS takes us for. Lines are added to `out` as far as it came.
+ */
+bool world_check(const struct config *cfg, struct arena *a, struct buf *out,
+		 struct err *e) __attribute__((warn_unused_result));
 
 /*
  * The account as the journal knows it; none known yet is no failure, and

@@ -48,6 +48,9 @@ struct chain_case {
 	const char *words;         /* in the error's detail */
 	const char *asked;         /* in the last request's URL or body */
 	const char *authorization; /* of the last request */
+	const char *fix;           /* in the fix of what only a person can mend */
+	const char *source;        /* of the keys, in words */
+	const char *file, *text;   /* one more file below ~/.aws */
 };
 
 #define NO_INSTANCE                                                                      \
@@ -59,6 +62,31 @@ struct chain_case {
 	{                                                                                \
 		"AWS_SECRET_ACCESS_KEY", "s"                                             \
 	}
+#define PROFILE(name)                                                                    \
+	{                                                                                \
+		"AWS_PROFILE", name                                                      \
+	}
+#define PROCESS(command) "[profile p]\ncredential_process = " command "\n"
+#define SSO                                                                              \
+	"[profile p]\nsso_session = my-sso\nsso_account_id = 111122223333\n"             \
+	"sso_role_name = Admin+1\n[sso-session my-sso]\nsso_region = eu-west-1\n"        \
+	"sso_start_url = https://d-1.awsapps.com/start\n"
+#define OLD_SSO                                                                          \
+	"[profile p]\nsso_account_id = 111122223333\nsso_role_name = Admin\n"            \
+	"sso_region = cn-north-1\nsso_start_url = https://d-1.awsapps.com/start\n"
+#define SSO_FILE     "sso/cache/0ad374308c5a4e22f723adf10145eafad7c4031c.json"
+#define OLD_SSO_FILE "sso/cache/0c54b6c27e90660baa89eaad85ac1d5dae26cb7d.json"
+#define LOGIN_FILE                                                                       \
+	"login/cache/"                                                                   \
+	"6eeec053fe13079aaf7fd81065ec5ecbdb93674f20700e51842d0c769b240c8a.json"
+#define SSO_TOKEN(until)                                                                 \
+	"{\"accessToken\":\"bearer-1\",\"expiresAt\":\"" until "\",\"region\":\"x\"}"
+#define LOGIN_KEYS(until)                                                                \
+	"{\"accessToken\":{\"accessKeyId\":\"LOGIN\",\"secretAccessKey\":\"s\","         \
+	"\"sessionToken\":\"t\",\"expiresAt\":\"" until "\"},\"refreshToken\":\"r\"}"
+#define PORTAL_KEYS                                                                      \
+	"{\"roleCredentials\":{\"accessKeyId\":\"SSO\",\"secretAccessKey\":\"s\","       \
+	"\"sessionToken\":\"t\",\"expiration\":1767326645000}}"
 #define FULL(url)                                                                        \
 	{                                                                                \
 		"AWS_CONTAINER_CREDENTIALS_FULL_URI", url                                \
@@ -246,6 +274,148 @@ static const struct chain_case chain[] = {
 	 .answers = {OK("/latest/api/token", "TOK"),
 		     OK("/security-credentials/", "../../x")},
 	 .words = "no name"},
+	{.what = "a container without a way to the metadata service",
+	 .answers = {SILENT("/latest/api/token")},
+	 .words = "hop limit of 2 (aws ec2 modify-instance-metadata-options "
+		  "--http-put-response-hop-limit 2)",
+	 .fix = "AWS_PROFILE"},
+	{.what = "a quoted profile",
+	 .settings = {PROFILE("my own")},
+	 .config = "[profile \"my own\"]\naws_access_key_id=Q\naws_secret_access_key=s\n",
+	 .id = "Q",
+	 .source = "the keys of the profile my own"},
+	{.what = "a quoted profile, single quotes, a tab, both files",
+	 .settings = {PROFILE("my own")},
+	 .config = "[profile\t'my own']\naws_access_key_id=Q\n",
+	 .credentials = "['my own']\naws_secret_access_key=s\n",
+	 .id = "Q"},
+	{.what = "a quote that is part of a name",
+	 .settings = {PROFILE("it's")},
+	 .config = "[profile it's]\naws_access_key_id=Q\naws_secret_access_key=s\n",
+	 .id = "Q"},
+	{.what = "a program",
+	 .settings = {PROFILE("p"), {"PATH", "/usr/bin:/bin"}},
+	 .config = PROCESS("printf '{\"Version\":1,\"AccessKeyId\":\"%s\","
+			   "\"SecretAccessKey\":\"s\"}' \"a $b; 'c\" "),
+	 .id = "a $b; 'c",
+	 .source = "credential_process of the profile p"},
+	{.what = "a program as the source of a role",
+	 .settings = {PROFILE("r"), {"PATH", "/usr/bin:/bin"}},
+	 .config = "[profile r]\nrole_arn=arn:r\nsource_profile=p\n" PROCESS(
+		 "/usr/bin/printf {\\\"Version\\\":1,\\\"AccessKeyId\\\":\\\"P\\\","
+		 "\\\"SecretAccessKey\\\":\\\"s\\\"}"),
+	 .answers = {OK("sts", ROLE_KEYS("AssumeRole", "R"))},
+	 .id = "R",
+	 .source = "the role arn:r, assumed by credential_process of the profile p",
+	 .authorization = "Credential=P/"},
+	{.what = "no shell sees the command",
+	 .settings = {PROFILE("p"), {"PATH", "/usr/bin:/bin"}},
+	 .config = PROCESS("echo $(id) ; id | cat > /tmp/x"),
+	 .words = "no JSON of version 1",
+	 .fix = "\"Version\": 1"},
+	{.what = "a program that fails",
+	 .settings = {PROFILE("p"), {"PATH", "/usr/bin:/bin"}},
+	 .config = PROCESS("ls /nothing/there"),
+	 .words = "credential_process ended with status 2: ls: ",
+	 .fix = "by hand as this user, and do what it asks: ls /nothing/there"},
+	{.what = "a program that is not there",
+	 .settings = {PROFILE("p")},
+	 .config = PROCESS("/nothing/there"),
+	 .words = "/nothing/there cannot be run",
+	 .fix = "absolute path"},
+	{.what = "a program by a relative path",
+	 .settings = {PROFILE("p")},
+	 .config = PROCESS("./there"),
+	 .words = "./there cannot be run",
+	 .fix = "absolute path"},
+	{.what = "a program without end",
+	 .settings = {PROFILE("p"), {"PATH", "/usr/bin:/bin"}},
+	 .config = PROCESS("cat /dev/zero"),
+	 .words = "printed more than 65536 bytes",
+	 .fix = "nothing else"},
+	{.what = "another version",
+	 .settings = {PROFILE("p"), {"PATH", "/usr/bin:/bin"}},
+	 .config = PROCESS("echo '{\"Version\":2,\"AccessKeyId\":\"A\","
+			   "\"SecretAccessKey\":\"s\"}'"),
+	 .words = "no JSON of version 1",
+	 .fix = "\"Version\": 1"},
+	{.what = "an open quote",
+	 .settings = {PROFILE("p")},
+	 .config = PROCESS("echo 'x"),
+	 .words = "cannot be cut into words",
+	 .fix = "quotes"},
+	{.what = "a session of IAM Identity Center",
+	 .settings = {PROFILE("p")},
+	 .config = SSO,
+	 .file = SSO_FILE,
+	 .text = SSO_TOKEN("2026-01-02T05:00:00Z"),
+	 .answers = {OK("https://portal.sso.eu-west-1.amazonaws.com/federation/"
+			"credentials?role_name=Admin%2B1&account_id=111122223333",
+			PORTAL_KEYS)},
+	 .id = "SSO",
+	 .source = "IAM Identity Center by the profile p"},
+	{.what = "the older form, in China",
+	 .settings = {PROFILE("p")},
+	 .config = OLD_SSO,
+	 .file = OLD_SSO_FILE,
+	 .text = SSO_TOKEN("2026-01-02T05:00:00Z"),
+	 .answers = {OK("https://portal.sso.cn-north-1.amazonaws.com.cn/", PORTAL_KEYS)},
+	 .id = "SSO"},
+	{.what = "a session that has ended",
+	 .settings = {PROFILE("p")},
+	 .config = SSO,
+	 .file = SSO_FILE,
+	 .text = SSO_TOKEN("2026-01-02T03:00:00Z"),
+	 .words = "has ended at 2026-01-02T03:00:00Z",
+	 .fix = "`aws sso login --sso-session my-sso`"},
+	{.what = "nobody has signed in",
+	 .settings = {PROFILE("p")},
+	 .config = OLD_SSO,
+	 .words = "nobody has signed in to IAM Identity Center",
+	 .fix = "`aws sso login --profile p`"},
+	{.what = "a session that was ended elsewhere",
+	 .settings = {PROFILE("p")},
+	 .config = SSO,
+	 .file = SSO_FILE,
+	 .text = SSO_TOKEN("2026-01-02T05:00:00Z"),
+	 .answers = {{"portal.sso", NET_ANSWERED, 401, "{}", {0}}},
+	 .words = "no longer takes the session",
+	 .fix = "aws sso login"},
+	{.what = "a role that is not assigned",
+	 .settings = {PROFILE("p")},
+	 .config = SSO,
+	 .file = SSO_FILE,
+	 .text = SSO_TOKEN("2026-01-02T05:00:00Z"),
+	 .answers = {{"portal.sso", NET_ANSWERED, 403, "{}", {0}}},
+	 .words = "gives you no Admin+1 in 111122223333",
+	 .fix = "assigned"},
+	{.what = "a portal that would be read on the way",
+	 .settings = {PROFILE("p"),
+		      {"AWS_ENDPOINT_URL_SSO", "http://portal.example.com"}},
+	 .config = SSO,
+	 .file = SSO_FILE,
+	 .text = SSO_TOKEN("2026-01-02T05:00:00Z"),
+	 .words = "is not private",
+	 .fix = "https://"},
+	{.what = "a session that the profile names and nobody has configured",
+	 .settings = {PROFILE("p")},
+	 .config = "[profile p]\nsso_session = x\n",
+	 .words = "no [sso-session x]",
+	 .fix = "aws configure sso"},
+	{.what = "aws login",
+	 .settings = {PROFILE("p")},
+	 .config = "[profile p]\nlogin_session = arn:aws:iam::111122223333:user/me\n",
+	 .file = LOGIN_FILE,
+	 .text = LOGIN_KEYS("2026-01-02T03:10:00Z"),
+	 .id = "LOGIN",
+	 .source = "`aws login` by the profile p"},
+	{.what = "aws login, ended",
+	 .settings = {PROFILE("p")},
+	 .config = "[profile p]\nlogin_session = arn:aws:iam::111122223333:user/me\n",
+	 .file = LOGIN_FILE,
+	 .text = LOGIN_KEYS("2026-01-02T03:00:00Z"),
+	 .words = "have ended at",
+	 .fix = "`aws login --profile p`"},
 	{.what = "nothing at all: everything that was tried is named",
 	 .settings = {NO_INSTANCE},
 	 .words =
@@ -280,6 +450,7 @@ static void check_case(const struct chain_case *c, const char *home)
 	struct clock_manual clock;
 	struct fake_net net = {.keep = &a};
 	struct fake_setting settings[8] = {{0}};
+	const char *more = NULL;
 	struct aws_credentials *creds;
 	struct aws_keys keys;
 	struct err e = {0};
@@ -297,6 +468,10 @@ static void check_case(const struct chain_case *c, const char *home)
 	write_file(arena_printf(&a, "%s/.aws/config", home), c->config ? c->config : "");
 	write_file(arena_printf(&a, "%s/.aws/credentials", home),
 		   c->credentials ? c->credentials : "");
+	if (c->file) {
+		more = arena_printf(&a, "%s/.aws/%s", home, c->file);
+		write_file(more, c->text);
+	}
 	creds = aws_credentials_new(&a, &net.transport, &clock.clock, "us-west-2",
 				    fake_lookup, settings);
 	ok = aws_credentials_get(creds, &a, &keys, &e);
@@ -307,6 +482,18 @@ static void check_case(const struct chain_case *c, const char *home)
 	else
 		cr_expect(e.code == ERR_CREDENTIALS && strstr(e.detail, c->words),
 			  "%s: %s", c->what, e.detail);
+	/* What a person must mend says how; what may pass does not pretend to know. */
+	if (!ok && c->fix) {
+		cr_expect_eq(err_retry(&e), RETRY_HUMAN, "%s", c->what);
+		cr_expect(strstr(e.fix, c->fix), "%s: %s", c->what, e.fix);
+	}
+	cr_expect_eq(!ok && err_retry(&e) == RETRY_HUMAN, !ok && *e.fix, "%s", c->what);
+	if (ok)
+		cr_expect_not_null(aws_credentials_source(creds), "%s", c->what);
+	if (ok && c->source)
+		cr_expect_str_eq(aws_credentials_source(creds), c->source, "%s", c->what);
+	if (more)
+		unlink(more);
 	last = n ? &net.sent[n - 1] : NULL;
 	if (c->asked)
 		cr_expect(strstr(last->body, c->asked), "%s: %s", c->what, last->body);
@@ -318,18 +505,22 @@ static void check_case(const struct chain_case *c, const char *home)
 
 Test(credentials, chain)
 {
+	static const char *const folders[] = {".aws", ".aws/sso", ".aws/sso/cache",
+					      ".aws/login", ".aws/login/cache"};
 	char home[] = "/tmp/instantstart-credentials-XXXXXX";
 	struct arena a;
 
 	arena_init(&a, 0);
 	cr_assert(mkdtemp(home));
-	cr_assert_eq(mkdir(arena_printf(&a, "%s/.aws", home), 0700), 0);
+	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++)
+		cr_assert_eq(mkdir(arena_printf(&a, "%s/%s", home, folders[i]), 0700), 0);
 	for (size_t i = 0; i < sizeof(chain) / sizeof(*chain); i++)
 		check_case(&chain[i], home);
 	unlink(arena_printf(&a, "%s/.aws/config", home));
 	unlink(arena_printf(&a, "%s/.aws/credentials", home));
 	unlink(arena_printf(&a, "%s/token", home));
-	rmdir(arena_printf(&a, "%s/.aws", home));
+	for (size_t i = sizeof(folders) / sizeof(*folders); i > 0; i--)
+		rmdir(arena_printf(&a, "%s/%s", home, folders[i - 1]));
 	rmdir(home);
 	arena_free(&a);
 }

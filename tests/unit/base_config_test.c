@@ -22,6 +22,64 @@ static const char *lookup(void *ctx, const char *name)
 	return NULL;
 }
 
+/* Links are made by adding a path, so the address is a host's root. */
+Test(config, the_public_address_is_the_root_of_a_host)
+{
+	static const struct {
+		const char *given, *taken; /* NULL: refused */
+	} rows[] = {
+		{"https://hosts.example.com", "https://hosts.example.com"},
+		{"https://hosts.example.com/", "https://hosts.example.com"},
+		{"http://localhost:3099///", "http://localhost:3099"},
+		{"http://[::1]:8080", "http://[::1]:8080"},
+		{"https://example.com/instantstart", NULL},
+		{"https://example.com/a/", NULL},
+		{"https://example.com?x", NULL},
+		{"https://me@example.com", NULL},
+		{"example.com", NULL},
+		{"ftp://example.com", NULL},
+		{"https://", NULL},
+		{"https:///", NULL},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct env some[] = {{"INSTANTSTART_PUBLIC_URL", rows[i].given},
+				     {NULL, NULL}};
+		struct arena a = {0};
+		struct config c;
+		struct err e;
+		const bool ok = config_load(&c, &a, lookup, some, &e);
+
+		cr_expect_eq(ok, rows[i].taken != NULL, "%s", rows[i].given);
+		if (ok)
+			cr_expect_str_eq(c.public_url, rows[i].taken);
+		else
+			cr_expect_str_eq(e.field, "INSTANTSTART_PUBLIC_URL");
+		arena_free(&a);
+	}
+}
+
+/* Neither the settings nor what /proc shows of the environment have it afterwards. */
+Test(config, the_owner_is_forgotten)
+{
+	struct arena a = {0};
+	struct config c;
+	struct err e;
+	const char *lies;
+
+	setenv("INSTANTSTART_DATABASE_URL", "host=h user=worker", 1);
+	setenv("INSTANTSTART_OWNER_DATABASE_URL", "host=h user=owner", 1);
+	lies = getenv("INSTANTSTART_OWNER_DATABASE_URL");
+	cr_assert(config_load(&c, &a, config_from_env, NULL, &e), "%s", e.detail);
+	cr_expect_str_eq(secret_reveal(c.owner_database_url), "host=h user=owner");
+	config_forget_owner(&c);
+	cr_expect_null(secret_reveal(c.owner_database_url));
+	cr_expect_null(getenv("INSTANTSTART_OWNER_DATABASE_URL"));
+	cr_expect_eq(lies[0], 0);
+	cr_expect_str_eq(secret_reveal(c.database_url), "host=h user=worker");
+	arena_free(&a);
+}
+
 Test(config, defaults_and_values)
 {
 	struct env none[] = {{NULL, NULL}};
