@@ -83,7 +83,7 @@ static void serve_ready(struct visit *v)
 	json_t *checks = json_new_object(a);
 	struct db_rows rows;
 	struct err e = {0};
-	bool up, schema, poller = false;
+	bool up, schema, poller = false, credentials = true;
 
 	up = db_query(v->app->db, a, &Q_journal_overdue, NULL, 0, &rows, &e);
 	check(checks, "database", up, e.detail);
@@ -92,7 +92,13 @@ static void serve_ready(struct visit *v)
 	schema = up && db_check_schema(v->app->db, a, &e);
 	check(checks, "schema", schema, e.detail);
 	check(checks, "poller", poller, "Operations are due and no poller takes them");
-	v->res.status = up && schema && poller ? 200 : 503;
+	/* Until the schema is there, nobody has looked. */
+	if (schema && db_query(v->app->db, a, &Q_credential_state, NULL, 0, &rows, &e))
+		credentials = rows.n == 0 || db_bool(&rows, 0, "valid");
+	check(checks, "credentials", credentials,
+	      "The AWS credentials need a person: instantstart-poller --check says why "
+	      "and what to do");
+	v->res.status = up && schema && poller && credentials ? 200 : 503;
 	v->res.body = str_of(
 		json_text(a, json_packf(a, "{s:s,s:O}", "status",
 					v->res.status == 200 ? "ready" : "not ready",

@@ -2,11 +2,13 @@
  * instantstart-fcgi - answers every REST and MCP request.
  *
  *   instantstart-fcgi                   serve, until SIGTERM; SIGHUP renews
- *   instantstart-fcgi --check           check the configuration, and show it
- *   instantstart-fcgi --new-login-link  print a one-time link for an administrator
+ *   instantstart-fcgi --check           check the settings and the credentials, and show
+ * them instantstart-fcgi --new-login-link  print a one-time link for an administrator
  *   instantstart-fcgi --openapi         print the OpenAPI document
  *   instantstart-fcgi --help
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,6 +16,7 @@
 
 #include "core/domain/access/access.h"
 #include "core/json/tree.h"
+#include "core/op/world.h"
 #include "fcgi/pool.h"
 
 enum { RETRY_MAX_S = 10 };
@@ -25,6 +28,7 @@ struct program {
 	struct log log;
 	struct pools pools;
 	char *const *argv;
+	char image[4096]; /* what SIGHUP starts */
 };
 
 static int fail(const struct err *e)
@@ -64,11 +68,17 @@ static int help(void)
 static int check(struct program *g)
 {
 	struct buf b;
+	struct err e = {0};
+	bool ok;
 
 	buf_init(&b, &g->arena, 1 << 20);
 	config_dump(&g->cfg, &b);
 	printf("%s", buf_cstr(&b));
-	return 0;
+	buf_truncate(&b, 0);
+	ok = world_check(&g->cfg, &g->arena, &b, &e);
+	printf("%s", buf_cstr(&b));
+	fflush(stdout);
+	return ok ? 0 : fail(&e);
 }
 
 static bool print_login_link(struct program *g, struct db *db, struct err *e)
@@ -81,6 +91,37 @@ static bool print_login_link(struct program *g, struct db *db, struct err *e)
 	       g->cfg.public_url, code);
 	fflush(stdout);
 	return true;
+}
+
+/*
+ * The first start. Standard output may be a log that others can read: then the link
+ * goes to a file that only our user can.
+ */
+static bool give_login_link(struct program *g, struct db *db, struct err *e)
+{
+	const char *path = arena_printf(&g->arena, "%s/login-link", g->cfg.run_dir);
+	const char *code, *link;
+	int fd;
+	bool ok;
+
+	if (isatty(STDOUT_FILENO))
+		return print_login_link(g, db, e);
+	unlink(path);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return err_set(e, ERR_CONFIG, "%s: %s", path, strerror(errno));
+	ok = access_new_login(db, &g->arena, rng_system(), &code, e);
+	if (ok) {
+		link = arena_printf(&g->arena, "%s/login?code=%s\n", g->cfg.public_url,
+				    code);
+		ok = write(fd, link, strlen(link)) == (ssize_t)strlen(link) ||
+		     err_set(e, ERR_CONFIG, "%s: %s", path, strerror(errno));
+	}
+	close(fd);
+	if (ok)
+		log_info(&g->log, "login_link", LOG_S("file", path),
+			 LOG_S("another", "instantstart-fcgi --new-login-link"));
+	return ok;
 }
 
 static int new_login_link(struct program *g)
@@ -112,7 +153,7 @@ static bool ready_database(struct program *g, struct err *e)
 	bool ok = db_migrate(migrator, &g->arena, e) &&
 		  db_check_schema(db, &g->arena, e) &&
 		  access_is_new(db, &g->arena, &is_new, e) &&
-		  (!is_new || print_login_link(g, db, e));
+		  (!is_new || give_login_link(g, db, e));
 
 	/* Connections do not go through a fork. */
 	db_close(migrator);
@@ -135,10 +176,20 @@ static bool await_database(struct program *g, struct err *e)
 	}
 }
 
+static struct program *program_of(void *pools)
+{
+	return (struct program *)((char *)pools - offsetof(struct program, pools));
+}
+
+/* Migrations are the master's: a worker has no use for the owner's password. */
+static void in_child(void *ctx)
+{
+	config_forget_owner(&program_of(ctx)->cfg);
+}
+
 static char *const *reload(void *ctx)
 {
-	struct program *g =
-		(struct program *)((char *)ctx - offsetof(struct program, pools));
+	struct program *g = program_of(ctx);
 
 	pools_hand_down(&g->pools);
 	return g->argv;
@@ -162,7 +213,9 @@ static int serve(struct program *g)
 				 .drain_s = 30,
 				 .work = pools_work,
 				 .ended = pools_ended,
+				 .child = in_child,
 				 .reload = reload,
+				 .image = g->image,
 				 .ctx = &g->pools,
 				 .log = &g->log};
 	const char *lock = arena_printf(&g->arena, "%s/fcgi.pid", g->cfg.run_dir);
@@ -171,6 +224,7 @@ static int serve(struct program *g)
 
 	p->cfg = &g->cfg;
 	p->log = &g->log;
+	config_guard_owner(&g->cfg);
 	if (!prefork_lock(lock, &p->lock_fd, &e) || !await_database(g, &e) ||
 	    !share_memory(p, &e) || !pools_listen(p, &e))
 		return fail(&e);
@@ -189,6 +243,8 @@ int main(int argc, char **argv)
 	json_init();
 	arena_init(&g.arena, 0);
 	g.argv = argv;
+	if (!prefork_image(argv[0], g.image, sizeof(g.image)))
+		g.image[0] = '\0'; /* a reload will say so */
 	if (strcmp(command, "--help") == 0)
 		return help();
 	if (!config_load(&g.cfg, &g.arena, config_from_env, NULL, &e))

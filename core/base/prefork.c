@@ -10,6 +10,7 @@
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,8 +26,11 @@ struct slot {
 	int64_t backoff_ms;
 };
 
+enum { IMAGE_MAX = 4096 };
+
 struct master {
 	struct prefork *p;
+	char image[IMAGE_MAX]; /* empty: not known */
 	struct clock *clock;
 	struct slot slots[PREFORK_MAX];
 	int draining; /* workers of before, still ending */
@@ -155,10 +159,61 @@ static void tell(const struct master *m, int sig)
 			kill(m->slots[i].pid, sig);
 }
 
+/* Whether both names lead to one file. */
+static bool same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev &&
+	       x.st_ino == y.st_ino;
+}
+
+static bool absolute(const char *argv0, char *ret, size_t size)
+{
+	char folder[IMAGE_MAX];
+	int n;
+
+	if (argv0[0] == '/')
+		return str_copy(ret, size, argv0);
+	if (!strchr(argv0, '/') || !getcwd(folder, sizeof(folder)))
+		return false; /* found in PATH: the link below knows where */
+	n = snprintf(ret, size, "%s/%s", folder, argv0);
+	return n > 0 && (size_t)n < size;
+}
+
+bool prefork_image(const char *argv0, char *ret, size_t size)
+{
+	static const char self[] = "/proc/self/exe";
+	ssize_t n;
+
+	if (argv0 && absolute(argv0, ret, size) && same_file(ret, self))
+		return true;
+	n = readlink(self, ret, size - 1);
+	if (n <= 0)
+		return false;
+	ret[n] = '\0';
+	return same_file(ret, self);
+}
+
+/* The workers go on when there is nothing to become. */
+static bool can_become(const struct master *m)
+{
+	if (m->p->reload && (!m->image[0] || access(m->image, X_OK) != 0)) {
+		if (m->p->log)
+			log_warn(m->p->log, "reload_failed", LOG_S("image", m->image),
+				 LOG_S("why", strerror(errno)));
+		return false;
+	}
+	return true;
+}
+
 static void reload(struct master *m)
 {
-	char *const *argv = m->p->reload ? m->p->reload(m->p->ctx) : NULL;
+	char *const *argv;
 
+	if (!can_become(m))
+		return;
+	argv = m->p->reload ? m->p->reload(m->p->ctx) : NULL;
 	tell(m, SIGTERM);
 	for (int i = 0; i < m->p->workers; i++) {
 		m->draining += m->slots[i].pid != 0;
@@ -167,9 +222,10 @@ static void reload(struct master *m)
 	if (!argv)
 		return;
 	/* The descriptor closes by itself; blocked signals stay pending. */
-	execv("/proc/self/exe", argv);
+	execv(m->image, argv);
 	if (m->p->log)
-		log_warn(m->p->log, "reload_failed", LOG_S("why", strerror(errno)));
+		log_warn(m->p->log, "reload_failed", LOG_S("image", m->image),
+			 LOG_S("why", strerror(errno)));
 }
 
 static void handle_signals(struct master *m)
@@ -227,6 +283,8 @@ bool prefork_run(struct prefork *p, struct err *e)
 
 	if (p->workers > PREFORK_MAX)
 		return err_set(e, ERR_CONFIG, "At most %d workers", PREFORK_MAX);
+	if (p->image)
+		str_copy(m.image, sizeof(m.image), p->image);
 	if (!watch_signals(&m, e))
 		return false;
 	/* Workers that ended while an image was being replaced. */

@@ -3,7 +3,10 @@
  *
  * The whole of a program's process handling: start, restart the dead with
  * back-off, drain on SIGTERM or SIGINT, and on SIGHUP replace itself by a fresh
- * image whose workers take over while the old ones drain. Workers die with
+ * image whose workers take over while the old ones drain. The image is what stands now
+ * where the program was started from: an upgrade renames the new file over it, or turns
+ * the link to it, and sends SIGHUP. When nothing there can be run, the master goes on
+ * with the image it has. Workers die with
  * their master. Single-threaded; call before anything starts a thread.
  */
 #ifndef INSTANTSTART_BASE_PREFORK_H
@@ -32,12 +35,21 @@ struct prefork {
 	/* Before the image is replaced on SIGHUP; NULL: SIGHUP only renews
 	 * the workers. Returns the argument vector for execv(). */
 	char *const *(*reload)(void *ctx);
+	const char *image; /* prefork_image(); wanted by a reload */
 	void *ctx;
 	const struct log *log;
 };
 
 /* Returns after SIGTERM or SIGINT, when all workers have ended. */
 bool prefork_run(struct prefork *p, struct err *e) __attribute__((warn_unused_result));
+
+/*
+ * The path that the program was started by, absolute, links kept; argv0 as in main().
+ * Falls back to the file itself when argv0 says something else. Call it before anything
+ * changes the working directory. false: it cannot be known.
+ */
+bool prefork_image(const char *argv0, char *ret, size_t size)
+	__attribute__((warn_unused_result));
 
 /* Takes the lock file, or fails with CONFIG when another instance holds it.
  * The descriptor keeps the lock; the file names the holder. */

@@ -6,6 +6,7 @@
  *   instantstart-live --help
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +29,12 @@ struct program {
 	struct log log;
 	int listener, ws_listener;
 	int lock_fd;
+	char *const *argv;
+	char image[4096]; /* what SIGHUP starts */
 };
+
+/* The listening sockets go through an exec: nobody is turned away meanwhile. */
+static const char handed_down[] = "INSTANTSTART_LIVE_LISTENERS";
 
 static int fail(const struct err *e)
 {
@@ -63,6 +69,32 @@ static bool listen_at(const struct config *cfg, const char *name, int *ret, stru
 		return err_set(e, ERR_CONFIG, "%s: %s", at.sun_path, strerror(errno));
 	*ret = fd;
 	return true;
+}
+
+static bool listen_all(struct program *g, struct err *e)
+{
+	const char *given = getenv(handed_down);
+
+	if (given && sscanf(given, "%d %d", &g->listener, &g->ws_listener) == 2) {
+		unsetenv(handed_down);
+		fcntl(g->listener, F_SETFD, FD_CLOEXEC);
+		fcntl(g->ws_listener, F_SETFD, FD_CLOEXEC);
+		return true;
+	}
+	return listen_at(&g->cfg, "live.sock", &g->listener, e) &&
+	       listen_at(&g->cfg, "live-ws.sock", &g->ws_listener, e);
+}
+
+static char *const *reload(void *ctx)
+{
+	const struct program *g = ctx;
+	char text[64];
+
+	fcntl(g->listener, F_SETFD, 0);
+	fcntl(g->ws_listener, F_SETFD, 0);
+	snprintf(text, sizeof(text), "%d %d", g->listener, g->ws_listener);
+	setenv(handed_down, text, 1);
+	return g->argv;
 }
 
 /* One process: what it holds is held by its event loop. */
@@ -102,6 +134,8 @@ int main(int argc, char **argv)
 				 .workers = 1,
 				 .drain_s = 8,
 				 .work = work,
+				 .reload = reload,
+				 .image = g.image,
 				 .ctx = &g,
 				 .log = &g.log};
 	struct arena a;
@@ -111,17 +145,19 @@ int main(int argc, char **argv)
 		return help(), strcmp(argv[1], "--help") == 0 ? 0 : 2;
 	json_init();
 	arena_init(&a, 0);
+	g.argv = argv;
+	if (!prefork_image(argv[0], g.image, sizeof(g.image)))
+		g.image[0] = '\0'; /* a reload will say so */
 	if (!config_load(&g.cfg, &a, config_from_env, NULL, &e))
 		return fail(&e);
+	config_forget_owner(&g.cfg); /* of no use here */
 	g.log = (struct log){.fd = 2,
 			     .least = log_level_of(g.cfg.log_level),
 			     .clock = clock_system(),
 			     .program = "instantstart-live"};
 	if (!prefork_lock(arena_printf(&a, "%s/live.pid", g.cfg.run_dir), &g.lock_fd,
 			  &e) ||
-	    !listen_at(&g.cfg, "live.sock", &g.listener, &e) ||
-	    !listen_at(&g.cfg, "live-ws.sock", &g.ws_listener, &e) ||
-	    !prefork_run(&master, &e))
+	    !listen_all(&g, &e) || !prefork_run(&master, &e))
 		return fail(&e);
 	arena_free(&a);
 	return 0;

@@ -2,7 +2,7 @@
  * instantstart-poller - carries operations out.
  *
  *   instantstart-poller           work, until SIGTERM
- *   instantstart-poller --check   check the configuration, and show it
+ *   instantstart-poller --check   check the settings and the credentials, and show them
  *   instantstart-poller --diagram KIND
  *   instantstart-poller --diagrams   all kinds, as a Markdown page
  *   instantstart-poller --iam-policy   what its credentials must be allowed
@@ -18,6 +18,7 @@
 #include "core/domain/capability.h"
 #include "core/json/tree.h"
 #include "core/op/runner.h"
+#include "core/op/world.h"
 #include "core/poller/worker.h"
 
 enum { RETRY_MAX_S = 10, TEXT_MAX = 1 << 20 };
@@ -26,6 +27,9 @@ struct program {
 	struct arena arena;
 	struct config cfg;
 	struct log log;
+	struct poller poller;
+	char *const *argv;
+	char image[4096]; /* what SIGHUP starts */
 };
 
 static int fail(const struct err *e)
@@ -65,11 +69,17 @@ static int iam_policy(struct program *g)
 static int check(struct program *g)
 {
 	struct buf b;
+	struct err e = {0};
+	bool ok;
 
 	buf_init(&b, &g->arena, TEXT_MAX);
 	config_dump(&g->cfg, &b);
 	printf("%s", buf_cstr(&b));
-	return 0;
+	buf_truncate(&b, 0);
+	ok = world_check(&g->cfg, &g->arena, &b, &e);
+	printf("%s", buf_cstr(&b));
+	fflush(stdout);
+	return ok ? 0 : fail(&e);
 }
 
 static int diagram(struct program *g, const char *name)
@@ -111,7 +121,7 @@ static bool ready_database(struct program *g, struct err *e)
 	struct db *migrator;
 	bool ok = true;
 
-	if (secret_reveal(owner)) {
+	if (secret_reveal(owner) != secret_reveal(g->cfg.database_url)) {
 		migrator = db_new(&g->arena, owner, "instantstart-migrate",
 				  clock_system(), rng_system());
 		ok = db_migrate(migrator, &g->arena, e);
@@ -146,20 +156,40 @@ static bool await_database(struct program *g, struct err *e)
 	}
 }
 
+static struct program *program_of(void *poller)
+{
+	return (struct program *)((char *)poller - offsetof(struct program, poller));
+}
+
+/* Migrations are the master's: a worker has no use for the owner's password. */
+static void in_child(void *ctx)
+{
+	config_forget_owner(&program_of(ctx)->cfg);
+}
+
+static char *const *reload(void *ctx)
+{
+	return program_of(ctx)->argv;
+}
+
 static int work(struct program *g)
 {
-	struct poller p = {.cfg = &g->cfg, .log = &g->log, .kinds = kinds};
 	struct prefork master = {
 		.program = "instantstart-poller",
 		.workers = (int)g->cfg.pollers,
 		/* A step may be in the middle of a call. */
 		.drain_s = (int)(g->cfg.lease_ms / 1000 + 1),
 		.work = poller_work,
-		.ctx = &p,
+		.child = in_child,
+		.reload = reload,
+		.image = g->image,
+		.ctx = &g->poller,
 		.log = &g->log,
 	};
 	struct err e = {0};
 
+	g->poller = (struct poller){.cfg = &g->cfg, .log = &g->log, .kinds = kinds};
+	config_guard_owner(&g->cfg);
 	if (!await_database(g, &e))
 		return fail(&e);
 	log_info(&g->log, "polling", LOG_N("workers", g->cfg.pollers));
@@ -174,6 +204,9 @@ int main(int argc, char **argv)
 
 	json_init();
 	arena_init(&g.arena, 0);
+	g.argv = argv;
+	if (!prefork_image(argv[0], g.image, sizeof(g.image)))
+		g.image[0] = '\0'; /* a reload will say so */
 	if (strcmp(command, "--help") == 0)
 		return help(&g);
 	if (strcmp(command, "--diagram") == 0 && argc == 3)

@@ -6,6 +6,8 @@
 #include "core/base/rng.h"
 #include "core/db/db.h"
 #include "core/domain/node/refresh.h"
+#include "core/json/tree.h"
+#include "core/kube/helm_folder.h"
 #include "core/op/world.h"
 #include "gen/queries.h"
 
@@ -14,6 +16,9 @@ enum {
 	KEEPER_SLOT = 0,
 	CHAIN_EVERY_MS = 2000,
 	SWEEP_EVERY_MS = 10 * 60 * 1000,
+	CREDENTIALS_EVERY_MS = 30 * 1000,
+	IDENTITY_MS = 2000,          /* for asking whether AWS still takes them */
+	HELM_FOLDER_AGE_S = 60 * 60, /* no run lasts that long */
 	CHAIN_ROWS = 1000,
 	PAUSE_MIN_MS = 500,
 	PAUSE_MAX_MS = 30 * 1000,
@@ -29,6 +34,8 @@ struct worker {
 	struct world world;
 	int64_t chain_at_ms; /* monotonic */
 	int64_t sweep_at_ms;
+	int64_t forgotten_at_ms;
+	int64_t credentials_at_ms;
 };
 
 static int64_t mono_ms(void)
@@ -54,6 +61,38 @@ static bool pause_after(struct worker *w, int64_t *pause_ms)
 			       ms / 2 + (int64_t)rng_below(rng_system(), (uint64_t)ms));
 }
 
+/* Faces have no credentials that they use often: they say what was found here. */
+static void note_credentials(struct worker *w, bool valid, const struct err *why)
+{
+	const char *source = aws_credentials_source(w->world.aws.credentials);
+	struct db_rows ignored;
+	struct err e = {0};
+
+	/* What may pass is no news: whoever waits for it says so. */
+	if (!valid && err_retry(why) != RETRY_HUMAN)
+		return;
+	if (!DB(w->db, &w->step, &Q_credential_note, &ignored, &e, valid ? "t" : "f",
+		source, valid ? NULL : why->detail, valid ? NULL : why->fix))
+		log_err(w->p->log, "credentials_note", &e);
+}
+
+/* Keys that nobody needs at the moment may have ended, too, and AWS may take them no
+ * longer. */
+static void watch_credentials(struct worker *w)
+{
+	struct aws *aws = &w->world.aws;
+	struct err e = {0};
+	json_t *ignored;
+	bool valid;
+
+	if (mono_ms() < w->credentials_at_ms)
+		return;
+	w->credentials_at_ms = mono_ms() + CREDENTIALS_EVERY_MS;
+	valid = aws_read_page(aws, AWS_STS_GetCallerIdentity, json_new_object(&w->step),
+			      mono_ms() + IDENTITY_MS, &w->step, &ignored, &e);
+	note_credentials(w, valid, &e);
+}
+
 /*
  * Nobody may work before it is certain whose account this is: the journal
  * refuses the wrong one. Credentials may come later than we do.
@@ -65,12 +104,16 @@ static bool locate(struct worker *w)
 
 	while (!world_locate(&w->world, &w->process, &e)) {
 		log_err(w->p->log, "locate", &e);
+		arena_reset(&w->step);
+		note_credentials(w, false, &e);
 		if (pause_after(w, &pause_ms))
 			return false;
 	}
 	log_info(w->p->log, "located", LOG_S("account", w->world.where.account),
 		 LOG_S("region", w->world.where.region),
-		 LOG_S("caller", w->world.where.caller_arn));
+		 LOG_S("caller", w->world.where.caller_arn),
+		 LOG_S("credentials", aws_credentials_source(w->world.aws.credentials)));
+	note_credentials(w, true, &e);
 	return true;
 }
 
@@ -93,7 +136,11 @@ static void keep_house(struct worker *w)
 		return;
 	run_duty(w, &Q_audit_chain, arena_printf(&w->step, "%d", CHAIN_ROWS),
 		 CHAIN_EVERY_MS, &w->chain_at_ms);
+	if (mono_ms() >= w->sweep_at_ms)
+		helm_folders_sweep(w->world.helm.tmp_dir, HELM_FOLDER_AGE_S);
 	run_duty(w, &Q_journal_sweep, NULL, SWEEP_EVERY_MS, &w->sweep_at_ms);
+	run_duty(w, &Q_cluster_sweep, NULL, SWEEP_EVERY_MS, &w->forgotten_at_ms);
+	watch_credentials(w);
 }
 
 /* Until nothing is due. false: the journal could not be reached. */

@@ -3,6 +3,18 @@
 -- name: cluster_forget again
 select cluster_forget($1)::text as left_behind
 
+-- name: cluster_sweep
+select cluster_sweep()
+
+-- $1 valid, $2 source, $3 detail, $4 fix.
+-- name: credential_note
+select credential_note($1, $2, $3, $4)
+
+-- One row, or none yet. Only what was seen lately counts: pollers may be down.
+-- name: credential_state
+select valid, source, detail, fix, j_text(since) as since from credential_state
+where seen_at > j_now() - interval '2 minutes'
+
 -- $1 kind, $2 cluster, $3 name.
 -- name: catalog_get
 select desired::text as desired, observed::text as observed, j_ms(observed_at) as observed_ms,
