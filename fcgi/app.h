@@ -9,6 +9,7 @@
 #include "core/base/log.h"
 #include "core/domain/capability.h"
 #include "fcgi/conn.h"
+#include "fcgi/line.h"
 #include "fcgi/metrics.h"
 #include "fcgi/sessions.h"
 
@@ -26,6 +27,7 @@ struct app {
 	const struct log *log; /* NULL: silent */
 	struct runner *cloud;
 	const struct capability *const *table; /* NULL-ended */
+	struct line *line;                     /* before the slow pool; NULL: none */
 	const struct documents *docs;
 	struct metrics *metrics;
 	struct sessions *sessions;

@@ -93,6 +93,19 @@ static bool needs_account(const struct face_call *f)
 	return f->cap->flags & (CAP_LONG | CAP_CLOUD) && !f->app->where->account;
 }
 
+/* One caller must not hold all slow workers, nor anybody wait for what comes too late. */
+static bool join_line(const struct face_call *f, struct err *e)
+{
+	const struct app *app = f->app;
+	const struct line_rule rule = {.workers = (int)app->cfg->slow_workers,
+				       .per_user = (int)app->cfg->slow_per_user,
+				       .deadline_ms = app->cfg->read_deadline_ms};
+
+	return !app->line ||
+	       line_join(app->line, &rule, f->who->who.id, f->req->request_id,
+			 app->clock->mono_ms(app->clock), e);
+}
+
 enum face_outcome face_invoke(const struct face_call *f, const json_t *all,
 			      const char *if_match, const char *if_none_match,
 			      struct reply *reply, struct http_res *res, struct err *e)
@@ -113,6 +126,10 @@ enum face_outcome face_invoke(const struct face_call *f, const json_t *all,
 	}
 	c.raw = in;
 	if (!app->slow && (capability_is_slow(f->cap, &c.opt) || needs_account(f))) {
+		if (!join_line(f, e)) {
+			face_audit(f, all, e);
+			return FACE_REFUSED;
+		}
 		atomic_fetch_add(&app->metrics->slow, 1);
 		return hand_on(res, "@slow");
 	}

@@ -189,12 +189,18 @@ static bool prepare(struct worker *w, struct pools *p, int slot, int stop_fd,
 			      .metrics = p->metrics,
 			      .sessions = sessions_new(&w->process, clock_system(),
 						       &p->load->access_epoch),
+			      .line = &p->load->line,
 			      .slow = pool == POOL_SLOW,
 			      .locate = locate,
 			      .locate_ctx = w};
 	w->dispatch =
 		dispatch_open(&w->process, p->listener[pool], stop_fd, DRAIN_MS, load, e);
 	return w->dispatch != NULL;
+}
+
+static int64_t mono_ms(void)
+{
+	return clock_system()->mono_ms(clock_system());
 }
 
 int pools_work(void *ctx, int slot, int stop_fd)
@@ -214,8 +220,13 @@ int pools_work(void *ctx, int slot, int stop_fd)
 	}
 	atomic_fetch_add(&p->metrics->worker_starts, 1);
 	while ((c = dispatch_next(w->dispatch))) {
+		const int64_t began_ms = mono_ms();
+		const uint64_t request = line_key(c->param(c, "REQUEST_ID"));
+
 		know(w);
 		app_serve(&w->app, &w->request, c);
+		if (w->app.slow)
+			line_leave(&p->load->line, request, mono_ms() - began_ms);
 		arena_reset(&w->request);
 	}
 	arena_free(&w->request);

@@ -15,6 +15,7 @@
 #include "core/base/log.h"
 #include "core/base/prefork.h"
 #include "fcgi/documents.h"
+#include "fcgi/line.h"
 #include "fcgi/metrics.h"
 
 enum pool { POOL_FAST, POOL_SLOW, POOLS };
@@ -24,6 +25,7 @@ struct pool_load {
 	_Atomic int total[POOLS];
 	_Atomic int own[PREFORK_MAX];
 	_Atomic uint64_t access_epoch; /* see sessions.h */
+	struct line line;
 };
 
 struct pools {

@@ -8,6 +8,9 @@ enum {
 	THROTTLE_BASE_MS = 5000,
 	THROTTLE_CAP_MS = 10 * 60 * 1000,
 	LOOK_GROWTH_MAX = 4,
+	OPEN_BASE_MS = 15 * 1000,
+	OPEN_CAP_MS = 2 * 60 * 1000,
+	PATIENCE_BASE_MS = 3000,
 };
 
 static const double budget_full_per_s = 20.0;
@@ -64,15 +67,19 @@ int64_t backoff_look_ms(struct rng *rng, int64_t interval_ms, int waits,
 
 static struct budget_service *find(struct budget *b, const char *service, int64_t mono_ms)
 {
-	struct budget_service *s;
+	struct budget_service *s = &b->service[0];
 
 	for (int i = 0; i < b->n; i++)
 		if (streq(b->service[i].name, service))
 			return &b->service[i];
-	/* More services than we have are no reason to stop calling: they share. */
-	if (b->n == BUDGET_SERVICES)
-		return &b->service[BUDGET_SERVICES - 1];
-	s = &b->service[b->n++];
+	/* More peers than there is room for: the one that was not called for longest
+	 * goes. To share a place would make one pay for another. */
+	for (int i = 1; i < b->n; i++)
+		if (b->service[i].at_ms < s->at_ms)
+			s = &b->service[i];
+	if (b->n < BUDGET_SERVICES)
+		s = &b->service[b->n++];
+	*s = (struct budget_service){.hangs = 0};
 	str_copy(s->name, sizeof(s->name), service);
 	s->per_s = budget_full_per_s;
 	s->tokens = budget_full_per_s * budget_burst_s;
@@ -120,4 +127,38 @@ void budget_note(struct budget *b, const char *service, bool throttled, int64_t 
 		s->per_s = budget_full_per_s;
 	if (throttled && s->tokens > 0.0)
 		s->tokens = 0.0;
+}
+
+/* --- breaker ------------------------------------------------------------ */
+
+/* base, doubled for each hang after the first, up to most. */
+static int64_t doubled(int64_t base, int hangs, int64_t most)
+{
+	while (--hangs > 0 && base < most)
+		base *= 2;
+	return base < most ? base : most;
+}
+
+int64_t budget_open_ms(struct budget *b, const char *peer, int64_t mono_ms)
+{
+	const struct budget_service *s = refill(b, peer, mono_ms);
+
+	return s->hangs > 0 && mono_ms < s->open_until_ms ? s->open_until_ms - mono_ms
+							  : 0;
+}
+
+int64_t budget_patience_ms(struct budget *b, const char *peer, int64_t full_ms,
+			   int64_t mono_ms)
+{
+	const struct budget_service *s = refill(b, peer, mono_ms);
+
+	return s->hangs > 0 ? doubled(PATIENCE_BASE_MS, s->hangs, full_ms) : full_ms;
+}
+
+void budget_heard(struct budget *b, const char *peer, bool hung, int64_t mono_ms)
+{
+	struct budget_service *s = refill(b, peer, mono_ms);
+
+	s->hangs = !hung ? 0 : s->hangs < 30 ? s->hangs + 1 : s->hangs;
+	s->open_until_ms = mono_ms + doubled(OPEN_BASE_MS, s->hangs, OPEN_CAP_MS);
 }

@@ -30,18 +30,27 @@ int64_t backoff_look_ms(struct rng *rng, int64_t interval_ms, int waits,
 /* Whether a repeat after a while may help, without anybody doing anything. */
 bool backoff_is_transient(enum errc why);
 
-enum { BUDGET_SERVICES = 24 };
+enum { BUDGET_SERVICES = 24, BUDGET_NAME = 64 };
 
 /*
  * Calls a second per service of our one account: a token bucket that halves
  * its rate when the service throttles and recovers slowly. Process-local.
+ *
+ * And a breaker per peer (a service, or one cluster's Kubernetes API): a call that
+ * hangs until its time-out opens it, so that the next steps that want the same peer
+ * wait in the journal instead of holding this process for as long each. It lets one
+ * call pass after 15 s, 30 s, 60 s, then every two minutes; while it does, patience is
+ * 3 s, 6 s … up to the full time-out, so that a peer that is slow is found again, too.
+ * Any answer closes it, refusals as well.
  */
 struct budget {
 	struct budget_service {
-		char name[32];
+		char name[BUDGET_NAME];
 		double per_s;
 		double tokens;
 		int64_t at_ms; /* monotonic */
+		int hangs;     /* one after the other */
+		int64_t open_until_ms;
 	} service[BUDGET_SERVICES];
 	int n;
 };
@@ -49,6 +58,13 @@ struct budget {
 /* How long to wait before the next call; 0: none. */
 int64_t budget_wait_ms(struct budget *b, const char *service, int64_t mono_ms);
 void budget_spend(struct budget *b, const char *service, int64_t mono_ms);
+/* How long the peer is left alone; 0: it may be called. */
+int64_t budget_open_ms(struct budget *b, const char *peer, int64_t mono_ms);
+/* How long a call that may be given up waits for the peer. */
+int64_t budget_patience_ms(struct budget *b, const char *peer, int64_t full_ms,
+			   int64_t mono_ms);
+/* What came of a call: whether it hung. */
+void budget_heard(struct budget *b, const char *peer, bool hung, int64_t mono_ms);
 void budget_note(struct budget *b, const char *service, bool throttled, int64_t mono_ms);
 
 #endif

@@ -64,6 +64,10 @@ bool runner_plan(struct runner *r, struct arena *a, const struct kind *k,
 /* One exchange, with no journal around it; used by both of the above. */
 void runner_exchange(struct runner *r, const struct exchange *x, const char *token,
 		     struct arena *a, struct answer *ret);
+/* The same for a look that can wait: one who has not answered lately is not asked, which
+ * is a failure of its own (CLOUD_UNREACHABLE). */
+void runner_look(struct runner *r, const struct exchange *x, struct arena *a,
+		 struct answer *ret);
 
 /* Mermaid state diagram of a kind, for the docs. */
 void kind_diagram(const struct kind *k, struct buf *out);

@@ -295,8 +295,13 @@ static bool may_intend(struct walk *w, const struct effect *f)
 {
 	const struct claim *cl = &w->claim;
 	const int64_t wait_ms = w->ctx.reads ? 0 : runner_budget_ms(w->r, f->x);
+	const int64_t silent_ms = runner_open_ms(w->r, f->x, w->a);
 	const bool same_item = streq(cl->issued_item ? cl->issued_item : "", f->item);
 
+	if (silent_ms) {
+		walk_silent(w, f->x, silent_ms);
+		return false;
+	}
 	if (wait_ms || !walk_has_time(w, f->x)) {
 		step_wait(&w->ctx, 0, "its turn to call %s", f->name);
 		w->ctx.verdict.due_ms = wait_ms;

@@ -5,6 +5,8 @@
 #include "core/json/tree.h"
 #include "core/op/walk.h"
 
+enum { SILENCE_MS = 2500 }; /* less than the shortest patience */
+
 bool exchange_mutates(const struct exchange *x)
 {
 	switch (x->via) {
@@ -133,6 +135,18 @@ static const char *service_of(const struct exchange *x)
 	return x->via == VIA_AWS ? aws_op_service(aws_op(x->aws)) : NULL;
 }
 
+/* Who must answer: a service of AWS, or the API of one cluster. */
+static const char *peer_of(const struct exchange *x, struct arena *a)
+{
+	const char *host = x->target.endpoint ? strstr(x->target.endpoint, "://") : NULL;
+	size_t n = host ? strcspn(host + 3, "/") : 0;
+
+	if (x->via == VIA_AWS)
+		return service_of(x);
+	return n > 0 ? arena_strndup(a, host + 3, n < BUDGET_NAME ? n : BUDGET_NAME - 1)
+		     : NULL;
+}
+
 int64_t runner_budget_ms(struct runner *r, const struct exchange *x)
 {
 	const char *service = service_of(x);
@@ -142,17 +156,80 @@ int64_t runner_budget_ms(struct runner *r, const struct exchange *x)
 	return budget_wait_ms(r->budget, service, r->clock->mono_ms(r->clock));
 }
 
+int64_t runner_open_ms(struct runner *r, const struct exchange *x, struct arena *a)
+{
+	const char *peer = r->budget ? peer_of(x, a) : NULL;
+
+	return peer ? budget_open_ms(r->budget, peer, r->clock->mono_ms(r->clock)) : 0;
+}
+
+/* No answer for so long is silence, be it before the connection or after it. */
+static bool has_hung(const struct answer *ans, int64_t took_ms)
+{
+	return !ans->ok && ans->status == 0 && took_ms >= SILENCE_MS &&
+	       (ans->errc == ERR_AMBIGUOUS || ans->errc == ERR_CLOUD_UNREACHABLE);
+}
+
+/* A read is given up sooner when its peer has hung before; a change never is. */
+static void exchange_in_time(struct runner *r, const struct exchange *x,
+			     const char *token, struct arena *a, struct answer *ret)
+{
+	const char *peer = peer_of(x, a);
+	const int64_t full_ms = r->cfg->call_timeout_ms;
+	const int64_t began_ms = r->clock->mono_ms(r->clock);
+	int64_t patience_ms = full_ms, now_ms;
+
+	if (peer && !exchange_mutates(x))
+		patience_ms = budget_patience_ms(r->budget, peer, full_ms, began_ms);
+	if (r->aws)
+		r->aws->timeout_ms = patience_ms;
+	if (r->kube)
+		r->kube->timeout_ms = patience_ms;
+	runner_exchange(r, x, token, a, ret);
+	if (r->aws)
+		r->aws->timeout_ms = full_ms;
+	if (r->kube)
+		r->kube->timeout_ms = full_ms;
+	now_ms = r->clock->mono_ms(r->clock);
+	/* Helm's own time is longer, and it talks to more than one peer. */
+	if (peer && x->via != VIA_HELM)
+		budget_heard(r->budget, peer, has_hung(ret, now_ms - began_ms), now_ms);
+}
+
 void runner_call(struct runner *r, const struct exchange *x, const char *token,
 		 struct arena *a, struct answer *ret)
 {
 	const char *service = r->budget ? service_of(x) : NULL;
 
+	if (!r->budget) {
+		runner_exchange(r, x, token, a, ret);
+		return;
+	}
 	if (service)
 		budget_spend(r->budget, service, r->clock->mono_ms(r->clock));
-	runner_exchange(r, x, token, a, ret);
+	exchange_in_time(r, x, token, a, ret);
 	if (service)
 		budget_note(r->budget, service, ret->errc == ERR_CLOUD_THROTTLED,
 			    r->clock->mono_ms(r->clock));
+}
+
+void runner_look(struct runner *r, const struct exchange *x, struct arena *a,
+		 struct answer *ret)
+{
+	const int64_t silent_ms = runner_open_ms(r, x, a);
+
+	if (silent_ms == 0) {
+		runner_call(r, x, NULL, a, ret);
+		return;
+	}
+	*ret = (struct answer){
+		.via = x->via,
+		.call = exchange_name(x, a),
+		.code = "",
+		.request_id = "",
+		.message = arena_printf(a, "no answer lately, asked again in %lld s",
+					(long long)(silent_ms / 1000 + 1)),
+		.errc = ERR_CLOUD_UNREACHABLE};
 }
 
 /* --- stored answers ---------------------------------------------------- */

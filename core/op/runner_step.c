@@ -144,6 +144,14 @@ static void read_on(struct walk *w, int64_t due_ms)
 	w->exact_due = true;
 }
 
+void walk_silent(struct walk *w, const struct exchange *x, int64_t due_ms)
+{
+	step_wait(&w->ctx, 0, "%s: no answer lately, asked again in %lld s",
+		  exchange_name(x, w->a), (long long)(due_ms / 1000 + 1));
+	w->ctx.verdict.due_ms = due_ms;
+	w->exact_due = true;
+}
+
 static void observe(struct walk *w)
 {
 	struct step_ctx *c = &w->ctx;
@@ -154,7 +162,7 @@ static void observe(struct walk *w)
 		struct exchange x = {.via = VIA_NONE};
 		const bool full = c->reads >= LIMIT_READS_PER_CLAIM || !has_room(w);
 		struct answer ans;
-		int64_t wait_ms;
+		int64_t wait_ms, silent_ms;
 
 		if (!w->step->observe(c, &x) || x.via == VIA_NONE ||
 		    c->verdict.kind != VERDICT_NONE)
@@ -163,6 +171,11 @@ static void observe(struct walk *w)
 		/* Without a cursor the next claim would come just as far, for ever. */
 		if (full && json_equal(before, c->data)) {
 			walk_too_much(c);
+			return;
+		}
+		silent_ms = runner_open_ms(w->r, &x, w->a);
+		if (silent_ms) {
+			walk_silent(w, &x, silent_ms);
 			return;
 		}
 		if (wait_ms || full || !has_time_to_read(w)) {

@@ -95,6 +95,10 @@ void runner_call(struct runner *r, const struct exchange *x, const char *token,
 		 struct arena *a, struct answer *ret);
 /* 0, or how long the service's budget asks to wait. */
 int64_t runner_budget_ms(struct runner *r, const struct exchange *x);
+/* How long the one who must answer is left alone, because calls of it have hung. */
+int64_t runner_open_ms(struct runner *r, const struct exchange *x, struct arena *a);
+/* Waits for one who is left alone. */
+void walk_silent(struct walk *w, const struct exchange *x, int64_t due_ms);
 /* What absorb needs after a crash; bounded by LIMIT_STORED_RESPONSE. */
 json_t *answer_store(const struct answer *ans, struct arena *a);
 void answer_restore(const json_t *stored, const struct exchange *x, struct arena *a,

@@ -129,7 +129,7 @@ Test(backoff, budget_halves_when_throttled_and_recovers)
 	for (int i = 0; i < 100; i++)
 		budget_note(&b, "ec2", true, now);
 	cr_assert_gt(pass(&b, "ec2", &now, 10), 2);
-	/* More services than there is room for share the last place. */
+	/* More services than there is room for: the eldest go, nobody pays for others. */
 	for (int i = 0; i < 2 * BUDGET_SERVICES; i++) {
 		char name[16];
 
@@ -137,4 +137,51 @@ Test(backoff, budget_halves_when_throttled_and_recovers)
 		budget_spend(&b, name, now);
 	}
 	cr_assert_eq(b.n, BUDGET_SERVICES);
+}
+
+/* Silence opens, any answer closes; the intervals grow, patience grows back. */
+Test(backoff, a_peer_that_hangs_is_left_alone)
+{
+	enum { FULL = 20000 };
+	struct budget b = {.n = 0};
+	int64_t now = 1000, held = 0;
+
+	cr_assert_eq(budget_open_ms(&b, "eks", now), 0);
+	cr_assert_eq(budget_patience_ms(&b, "eks", FULL, now), FULL);
+	budget_heard(&b, "eks", true, now);
+	cr_assert_eq(budget_open_ms(&b, "eks", now), 15000);
+	cr_assert_eq(budget_patience_ms(&b, "eks", FULL, now), 3000);
+	cr_assert_eq(budget_open_ms(&b, "ec2", now), 0, "another peer pays nothing");
+	now += 15000;
+	cr_assert_eq(budget_open_ms(&b, "eks", now), 0, "one call passes");
+	budget_heard(&b, "eks", true, now);
+	cr_assert_eq(budget_open_ms(&b, "eks", now), 30000);
+	cr_assert_eq(budget_patience_ms(&b, "eks", FULL, now), 6000);
+	budget_heard(&b, "eks", false, now);
+	cr_assert_eq(budget_open_ms(&b, "eks", now), 0);
+	cr_assert_eq(budget_patience_ms(&b, "eks", FULL, now), FULL);
+	/* An hour of silence, with twenty steps that want the peer all the time: what
+	 * it costs this process. */
+	for (const int64_t end = now + 3600000; now < end;) {
+		const int64_t wait = budget_open_ms(&b, "eks", now);
+		const int64_t patience = budget_patience_ms(&b, "eks", FULL, now);
+
+		if (wait) {
+			now += wait;
+			continue;
+		}
+		now += patience;
+		held += patience;
+		budget_heard(&b, "eks", true, now);
+	}
+	cr_assert_leq(held, 3600000 / 6, "%lld ms", (long long)held);
+	/* Peers come and go: one that hangs is not forgotten by those that are called. */
+	budget_heard(&b, "slow", true, now);
+	for (int i = 0; i < BUDGET_SERVICES - 1; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "c%d", i);
+		budget_heard(&b, name, false, now + 1);
+	}
+	cr_assert_gt(budget_open_ms(&b, "slow", now + 2), 0);
 }

@@ -190,7 +190,7 @@ static void read_page(struct page *p)
 	if (!ph->ask)
 		return;
 	ph->ask(p);
-	runner_exchange(p->r, &p->x, NULL, p->a, &p->ans);
+	runner_look(p->r, &p->x, p->a, &p->ans);
 	if (p->ans.ok)
 		ph->take(p);
 	else if (!ph->gone_is_none || p->ans.errc != ERR_CLOUD_NOT_FOUND)
