@@ -11,7 +11,6 @@ const PORT = Number(process.env.DEMO_PORT ?? 3099);
 const [build, flag] = process.argv.slice(2);
 const aws = flag === '--aws';
 const dir = path.relative(top, process.env.DEMO_DIR ?? path.join(top, aws ? '.run/aws' : '.run/demo'));
-const region = () => process.env.INSTANTSTART_REGION ?? process.env.AWS_REGION ?? process.env.AWS_DEFAULT_REGION;
 const short = file => path.relative(top, file).startsWith('..') ? file : path.relative(top, file);
 
 const REQUEST = {
@@ -104,8 +103,14 @@ async function demo()
 
 async function real()
 {
-	if (!['INSTANTSTART_REGION', 'AWS_REGION', 'AWS_DEFAULT_REGION'].some(name => process.env[name]))
-		throw new Error('set AWS_REGION: a control plane works in one region');
+	/* The program knows best what it would work with: region, credentials, account. */
+	const check = spawnSync(`${build}/instantstart-poller`, ['--check'], {encoding: 'utf8', cwd: top,
+		env: {...process.env, INSTANTSTART_PUBLIC_URL: `http://localhost:${PORT}`}});
+
+	if (check.status !== 0)
+		throw new Error(check.stderr.trim());
+	console.log(dim(check.stdout.split('\n').filter(l => /^[a-z]+: /.test(l)).join('\n')));
+	const region = /^region: (\S+)/m.exec(check.stdout)[1];
 	const s = await up(path.join(top, dir), {build, aws: true, port: PORT, pgEnv: {PG_FSYNC: 'on'},
 		env: {INSTANTSTART_PUBLIC_URL: `http://localhost:${PORT}`}});
 
@@ -115,7 +120,7 @@ and call, and the quota it needs; without ?dry_run=plan it makes it.
 
   curl -s '${s.url}/api/v1/clusters?dry_run=plan' \\
     -H "Authorization: Bearer $(cat ${short(s.dir)}/token)" -H 'Content-Type: application/json' \\
-    -d '{"name": "demo", "zone": "${region()}a", "instance_type": "ml.g5.12xlarge"}'
+    -d '{"name": "demo", "zone": "${region}a", "instance_type": "ml.g5.12xlarge"}'
 
 Logs are in ${short(s.dir)}.`);
 	printEnd(s, loginLink(s));

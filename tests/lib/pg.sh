@@ -6,7 +6,9 @@
 #   tests/lib/pg.sh stop DIR    stop it; the data stay
 #   tests/lib/pg.sh url DIR DB  the connection string of a database
 #
-# Listens on a unix socket only. PG_FSYNC=on keeps what is committed through a
+# Only the user that started it gets in: the folder is closed to others, and the server
+# asks the kernel who it is that connects (peer authentication), whatever role he names
+# of PG_ROLES. Listens on a unix socket only. PG_FSYNC=on keeps what is committed through a
 # crash of the machine; off is for tests. PG_OPTIONS adds server options.
 # initdb refuses root, so that root runs it as the user postgres.
 set -euo pipefail
@@ -39,11 +41,34 @@ reachable()
 	real=/var/tmp/instantstart-pg-$(sha256sum <<<"$dir" | cut -c1-16)
 	# Without its link it is what somebody has cleared away.
 	rm -rf "$real"
-	mkdir -m 755 "$real"
+	mkdir -m 700 "$real"
 	rmdir "$dir"
 	ln -s "$real" "$dir"
 	dir=$real
 }
+
+close()
+{
+	chmod 700 "$dir"
+	[ "$(id -u)" -ne 0 ] || chown postgres "$dir"
+}
+
+# Who may connect as whom: users of this machine to roles of the server.
+write_access()
+{
+	local me user role
+	me=$(id -un)
+	{
+		for user in "$me" $([ "$me" = postgres ] || [ "$me" != root ] || echo postgres); do
+			for role in $roles; do
+				echo "us \"$user\" $role"
+			done
+		done
+	} >"$dir/data/pg_ident.conf"
+	echo 'local all all peer map=us' >"$dir/data/pg_hba.conf"
+}
+
+roles=${PG_ROLES:-postgres instantstart_owner instantstart_faces instantstart_poller}
 
 # Socket paths end at 107 bytes.
 [ ${#dir} -le 80 ] || {
@@ -54,18 +79,21 @@ reachable()
 case $what in
 start)
 	mkdir -p "$dir"
+	close
 	reachable
-	[ "$(id -u)" -ne 0 ] || chown postgres "$dir"
+	close
 	cd "$dir"
 	[ -f data/PG_VERSION ] ||
-		as_owner "$bin/initdb" -D "$dir/data" -U postgres -A trust -E UTF8 --locale=C -N \
+		as_owner "$bin/initdb" -D "$dir/data" -U postgres -A peer -E UTF8 --locale=C -N \
 			>"$dir/initdb.log" 2>&1 || {
 		cat "$dir/initdb.log" >&2
 		exit 1
 	}
+	write_access
 	if ! as_owner "$bin/pg_ctl" -D "$dir/data" status >/dev/null 2>&1; then
 		as_owner "$bin/pg_ctl" -D "$dir/data" -l "$dir/log" -w -t 60 start -o "\
 			-c listen_addresses= -c unix_socket_directories=$dir \
+			-c unix_socket_permissions=0700 \
 			-c fsync=${PG_FSYNC:-off} -c full_page_writes=${PG_FSYNC:-off} \
 			-c max_connections=200 -c shared_buffers=64MB ${PG_OPTIONS:-}" >/dev/null || {
 			tail -20 "$dir/log" >&2

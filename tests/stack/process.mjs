@@ -107,8 +107,12 @@ export function childrenOf(pid)
 /** Starts it detached, its output appended to log. */
 export function background(command, args, env, log)
 {
-	const fd = fs.openSync(log, 'a');
+	const fd = fs.openSync(log, 'a', 0o600);
+	/* What it writes, nginx's logs too, is for nobody else. */
+	const before = process.umask(0o077);
 	const child = spawn(command, args, {cwd: top, detached: true, stdio: ['ignore', fd, fd], env});
+
+	process.umask(before);
 
 	fs.closeSync(fd);
 	child.on('error', () => {});
@@ -125,6 +129,8 @@ export async function end(name, {pid, start}, signal = 'SIGTERM', ms = 40000)
 		return;
 	process.kill(pid, signal);
 	await waitFor(`${name} ends`, () => !isAlive(pid, start), ms).catch(() => {
-		process.kill(pid, 'SIGKILL');
+		/* It may have ended at last, and its number be another's. */
+		if (isAlive(pid, start))
+			process.kill(pid, 'SIGKILL');
 	});
 }

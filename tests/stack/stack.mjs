@@ -202,10 +202,12 @@ function startNginx(s, options)
 
 export function startService(s, name)
 {
-	const as = name === 'poller' && s.private_pg
-		? {INSTANTSTART_DATABASE_URL: urlOf(s, 'instantstart_poller')} : {};
+	/* Each with the role that is its own; the owner is the migrations', which the first
+	 * of them makes. */
+	const own = {poller: {INSTANTSTART_DATABASE_URL: urlOf(s, 'instantstart_poller')},
+		fcgi: {INSTANTSTART_OWNER_DATABASE_URL: s.owner_url}};
 
-	return service(s, name, `${s.build}/instantstart-${name}`, [], as);
+	return service(s, name, `${s.build}/instantstart-${name}`, [], s.private_pg ? own[name] ?? {} : {});
 }
 
 const healthy = s => fetch(`${s.url}/healthz`).then(r => r.ok, () => false);
@@ -307,7 +309,6 @@ function programEnv(s, options)
 		INSTANTSTART_RUN_DIR: s.run,
 		...(theirs ? {} : {
 			INSTANTSTART_DATABASE_URL: urlOf(s, 'instantstart_faces'),
-			INSTANTSTART_OWNER_DATABASE_URL: urlOf(s, 'postgres'),
 		}),
 		INSTANTSTART_PUBLIC_URL: s.url,
 		INSTANTSTART_HELM: `${tools}/helm`,
@@ -338,9 +339,9 @@ export async function up(dir, options = {})
 	});
 	s.url = `http://127.0.0.1:${s.port}`;
 	fs.mkdirSync(s.run, {recursive: true});
-	/* PostgreSQL runs as another user then. */
-	if (isRoot)
-		fs.chmodSync(s.dir, 0o755);
+	fs.rmSync(`${s.run}/login-link`, {force: true});
+	/* PostgreSQL runs as another user then: it may pass, nobody may look around. */
+	fs.chmodSync(s.dir, isRoot ? 0o711 : 0o700);
 	s.env = programEnv(s, options);
 	try {
 		if (s.private_pg)
@@ -352,7 +353,8 @@ export async function up(dir, options = {})
 		await down(s).catch(() => {});
 		throw e;
 	}
-	s.login = /\S+\/login\?code=\S+/.exec(fs.readFileSync(`${s.dir}/fcgi.log`, 'utf8'))?.[0];
+	s.login = fs.existsSync(`${s.run}/login-link`)
+		? fs.readFileSync(`${s.run}/login-link`, 'utf8').trim() : undefined;
 	save(s);
 	return s;
 }
