@@ -3,11 +3,11 @@
 -- name: cluster_forget again
 select cluster_forget($1)::text as left_behind
 
--- name: cluster_sweep
+-- name: cluster_sweep again
 select cluster_sweep()
 
 -- $1 valid, $2 source, $3 detail, $4 fix.
--- name: credential_note
+-- name: credential_note again
 select credential_note($1, $2, $3, $4)
 
 -- One row, or none yet. Only what was seen lately counts: pollers may be down.
