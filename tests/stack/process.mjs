@@ -6,6 +6,9 @@ import net from 'node:net';
 import path from 'node:path';
 import {fileURLToPath} from 'node:url';
 
+/* What a stack writes, nginx's logs too, is for nobody else. */
+process.umask(0o077);
+
 export const top = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 export const isRoot = process.getuid() === 0;
 /** Binaries that npm brought: kubectl, helm, aws, node. */
@@ -108,11 +111,7 @@ export function childrenOf(pid)
 export function background(command, args, env, log)
 {
 	const fd = fs.openSync(log, 'a', 0o600);
-	/* What it writes, nginx's logs too, is for nobody else. */
-	const before = process.umask(0o077);
 	const child = spawn(command, args, {cwd: top, detached: true, stdio: ['ignore', fd, fd], env});
-
-	process.umask(before);
 
 	fs.closeSync(fd);
 	child.on('error', () => {});
