@@ -296,8 +296,21 @@ static void begun(struct harness *h)
 	lab(h)->wanted = cloud_wanted(h);
 }
 
+/* Requests to its Kubernetes API never arrive. */
+static void silence(struct harness *h)
+{
+	static const char *const verbs[] = {"get", "list", "create", "apply", "delete"};
+
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
+		cloud_add_fault(lab(h)->cloud,
+				json_packf(&h->run, "{s:s, s:i, s:s}", "kube", verbs[i],
+					   "times", 1000000, "fault", "lose_request"));
+}
+
 static void set_fault(struct harness *h, int nth, int fault)
 {
+	if (h->scenario->silent)
+		silence(h);
 	if (nth)
 		cloud_add_fault(lab(h)->cloud,
 				json_packf(&h->run, "{s:b, s:i, s:i, s:s}", "mutating", 1,

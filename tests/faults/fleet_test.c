@@ -138,7 +138,7 @@ static bool move(struct fleet *f)
 	}
 	if (open == 0)
 		return false;
-	if (!f->quiet && below(f, 400) == 0)
+	if (!f->quiet && below(f, 150) == 0)
 		fleet_cancel(f);
 	if (db_text(&now, 0, "due_ms"))
 		tick(f, db_int(&now, 0, "due_ms"));

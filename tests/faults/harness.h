@@ -90,6 +90,7 @@ struct scenario {
 	int retries; /* that a person asks for after a failure */
 	/* Its stages have scenarios of their own: in them it is only cancelled. */
 	bool has_stages;
+	bool silent;       /* its Kubernetes API gives no answer at all */
 	bool seeded;       /* objects to delete are there already */
 	const char *input; /* JSON, besides the cluster; NULL: none */
 	/* Its target, when it is not the cluster that the run is about. */

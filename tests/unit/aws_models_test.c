@@ -59,8 +59,8 @@ static const char *member_at(const json_t *members, const char *location)
 
 static bool reads(const char *name)
 {
-	static const char *const verbs[] = {"Describe", "List",   "Get",   "Head",
-					    "Search",   "Filter", "Assume"};
+	static const char *const verbs[] = {"Describe", "List",   "Get",    "Head",
+					    "Search",   "Filter", "Assume", "Simulate"};
 
 	for (size_t i = 0; i < COUNT(verbs); i++)
 		if (str_starts(name, verbs[i]))

@@ -154,6 +154,21 @@ static const struct scene chosen[] = {
 	 .kind = "create_eks_control_plane", .step = "choose_network",
 	 .input = "{'zone':'us-west-2d'}", .data = "{'refused_zones':['us-west-2a']}",
 	 .answers = ZONES, .says = {"'zones':['us-west-2d','us-west-2b']"}},
+	{"a role that was refused is not taken again", .kind = "add_instance_group",
+	 .step = "read_cluster",
+	 .input = "{'group_name':'new','instance_type':'ml.g5.xlarge','count':1}",
+	 .data = "{'refused_role':'arn:bad'}",
+	 .answers = CLUSTER("'InstanceGroups':[{'InstanceGroupName':'a','ExecutionRole':"
+			    "'arn:bad','LifeCycleConfig':{'SourceS3Uri':'s3://x'}},"
+			    "{'InstanceGroupName':'b','ExecutionRole':'arn:good',"
+			    "'LifeCycleConfig':{'SourceS3Uri':'s3://y'}}]"),
+	 .says = {"'role':'arn:good'"}},
+	{"our own group of an earlier try is no conflict", .kind = "add_instance_group",
+	 .step = "read_cluster",
+	 .input = "{'group_name':'g','instance_type':'ml.g5.xlarge','count':1}",
+	 .data = "{'_left':{'a':{'step':'add_group'}}}",
+	 .answers = CLUSTER("'InstanceGroups':[{'InstanceGroupName':'g'}]"),
+	 .says = {"advance"}},
 	{"what is refused is kept", .kind = "create_eks_control_plane",
 	 .step = "wait_stack",
 	 .data = "{'network':{'zones':['us-west-2a','us-west-2b']}}",
@@ -214,6 +229,25 @@ static const struct scene protections[] = {
 		 "'CREATE_COMPLETE','Tags':[],'EnableTerminationProtection':true}]}," EKS(
 			 "true") "," LOGS("false") "}",
 	 .says = {"advance"}},
+	{"a policy of the organization", DELETE,
+	 .answers = "{" STACK("false") "," EKS("false") "," LOGS(
+		 "false") ","
+			  "'iam:SimulatePrincipalPolicy':{'EvaluationResults':[{'EvalActionName':"
+			  "'ec2:DeleteSubnet','EvalDecision':'explicitDeny',"
+			  "'OrganizationsDecisionDetail':{'AllowedByOrganizations':false}}]}}",
+	 .says = {"fail blocked human", "denies our role ec2:DeleteSubnet",
+		  "service control policy"}},
+	{"an implicit deny may be of the resource alone", DELETE,
+	 .answers = "{" STACK("false") "," EKS("false") "," LOGS(
+		 "false") ","
+			  "'iam:SimulatePrincipalPolicy':{'EvaluationResults':[{'EvalActionName':"
+			  "'ec2:DeleteSubnet','EvalDecision':'implicitDeny'}]}}",
+	 .says = {"advance"}},
+	{"rights that nobody lets us simulate are a warning", DELETE,
+	 .answers = "{" STACK("false") "," EKS("false") "," LOGS(
+		 "false") ","
+			  "'iam:SimulatePrincipalPolicy':{'!':'AccessDenied'}}",
+	 .says = {"advance", "warning: not known", "denies our role"}},
 	{"not readable is not off", DELETE,
 	 .answers =
 		 "{" STACK("false") ",'eks:DescribeCluster':{'!':'AccessDeniedException'}," LOGS(

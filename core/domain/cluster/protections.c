@@ -30,9 +30,13 @@ static const char *stack_unread(struct step_ctx *c)
 }
 
 static const struct protection stack = {
-	"termination protection of the stack", stack_read, stack_holds, stack_unread,
+	"termination protection of the stack",
+	stack_read,
+	stack_holds,
+	stack_unread,
 	"Turn it off: aws cloudformation update-termination-protection --stack-name %s "
-	"--no-enable-termination-protection."};
+	"--no-enable-termination-protection.",
+	.optional = false};
 
 /* --- the control plane -------------------------------------------------------------- */
 
@@ -60,8 +64,12 @@ static const char *eks_unread(struct step_ctx *c)
 }
 
 static const struct protection control_plane = {
-	"deletion protection of the EKS cluster", eks_read, eks_holds, eks_unread,
-	"Turn it off: aws eks update-cluster-config --name %s --no-deletion-protection."};
+	"deletion protection of the EKS cluster",
+	eks_read,
+	eks_holds,
+	eks_unread,
+	"Turn it off: aws eks update-cluster-config --name %s --no-deletion-protection.",
+	.optional = false};
 
 /* --- log groups --------------------------------------------------------------------- */
 
@@ -86,10 +94,65 @@ static const char *logs_unread(struct step_ctx *c)
 }
 
 static const struct protection log_groups = {
-	"deletion protection of the log group", teardown_logs_observe, logs_hold,
+	"deletion protection of the log group",
+	teardown_logs_observe,
+	logs_hold,
 	logs_unread,
 	"Turn it off: aws logs put-log-group-deletion-protection --log-group-identifier %s "
-	"--no-deletion-protection-enabled."};
+	"--no-deletion-protection-enabled.",
+	.optional = false};
+
+/* --- policies above our role ----------------------------------------------------------
+ */
+
+static const char *const deletions[] = {
+	"sagemaker:DeleteCluster", "cloudformation:DeleteStack",
+	"eks:DeleteCluster",       "ec2:DeleteSubnet",
+	"ec2:DeleteVpc",           "iam:DeleteRole",
+};
+
+static bool rights_read(struct step_ctx *c, struct exchange *x)
+{
+	json_t *names = json_new_list(c->arena);
+
+	for (size_t i = 0; i < sizeof(deletions) / sizeof(deletions[0]); i++)
+		json_push(names, json_string(deletions[i]));
+	return read_all(c, x, "rights", AWS_IAM_SimulatePrincipalPolicy,
+			json_packf(c->arena, "{s:s, s:O}", "PolicySourceArn",
+				   c->where->caller_arn, "ActionNames", names));
+}
+
+/*
+ * Only what no resource and no condition changes: an explicit deny, and what the
+ * organization does not allow. An implicit one may be of the resource alone.
+ */
+static const char *rights_hold(struct step_ctx *c)
+{
+	size_t i;
+	json_t *row;
+
+	json_array_foreach(json_at(saw(c, "rights"), "EvaluationResults"), i, row)
+		if (streq(json_str_at(row, "EvalDecision"), "explicitDeny") ||
+		    !json_bool_or(row,
+				  "OrganizationsDecisionDetail.AllowedByOrganizations",
+				  true))
+			return json_str_or(row, "EvalActionName", "?");
+	return NULL;
+}
+
+static const char *rights_unread(struct step_ctx *c)
+{
+	return not_read(c, "rights");
+}
+
+static const struct protection rights = {
+	"a policy that denies our role",
+	rights_read,
+	rights_hold,
+	rights_unread,
+	"A service control policy or an explicit deny forbids %s to our role: have it "
+	"allowed for the time of the deletion.",
+	.optional = true};
 
 const struct protection *const cluster_protections[] = {&stack, &control_plane,
-							&log_groups, NULL};
+							&log_groups, &rights, NULL};

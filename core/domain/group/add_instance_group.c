@@ -6,6 +6,8 @@
  * of it at once. A role or a script that is not given is that of a group that
  * works already; without any, ours.
  */
+#include <string.h>
+
 #include "core/domain/cluster/eks_access.h"
 #include "core/domain/cluster/kinds.h"
 #include "core/domain/group/group.h"
@@ -33,15 +35,20 @@ static bool needs_continuous(const struct step_ctx *c)
 	       json_len_at(c->input, "instance_types") > 0;
 }
 
-/* The group whose role and script the new one takes; NULL: there is none. */
-static const json_t *model_group(const json_t *cluster)
+/*
+ * The group whose role and script the new one takes; NULL: there is none. Not one
+ * whose role an earlier try has been refused with.
+ */
+static const json_t *model_group(const struct step_ctx *c, const json_t *cluster)
 {
+	const char *refused = json_str_or(c->data, "refused_role", "");
 	size_t i;
 	json_t *g;
 
 	json_array_foreach(json_at(cluster, "InstanceGroups"), i, g)
 		if (!streq(json_str_at(g, "Status"), "Deleting") &&
 		    json_str_at(g, "ExecutionRole") &&
+		    !streq(json_str_at(g, "ExecutionRole"), refused) &&
 		    json_str_at(g, "LifeCycleConfig.SourceS3Uri"))
 			return g;
 	return NULL;
@@ -49,15 +56,15 @@ static const json_t *model_group(const json_t *cluster)
 
 static void keep_model(struct step_ctx *c, const json_t *cluster)
 {
-	const json_t *model = model_group(cluster);
+	const json_t *model = model_group(c, cluster);
 	json_t *script = json_at(model, "LifeCycleConfig");
 
 	if (json_at(cluster, "VpcConfig.SecurityGroupIds"))
 		step_save(c, "security_group_ids",
 			  json_deep_copy(json_at(cluster, "VpcConfig.SecurityGroupIds")));
-	step_save_str(c, "model_role", json_str_at(model, "ExecutionRole"));
+	step_save_str(c, "model.role", json_str_at(model, "ExecutionRole"));
 	if (script)
-		step_save(c, "model_script", json_deep_copy(script));
+		step_save(c, "model.script", json_deep_copy(script));
 }
 
 static void read_plan(struct step_ctx *c, struct exchange *x)
@@ -73,7 +80,8 @@ static void read_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	}
 	keep_model(c, cluster);
-	if (group_live(c)) {
+	/* Of an earlier try, that is ours. */
+	if (group_live(c) && !step_has_sent(c, "add_group")) {
 		e = step_fail(c, ERR_STATE_CONFLICT,
 			      "%s has an instance group named %s already (%s)",
 			      hyperpod_name(c), group_name(c),
@@ -102,7 +110,7 @@ static const char *role_of(struct step_ctx *c)
 	const char *given = step_input(c, "execution_role_arn");
 
 	if (!given)
-		given = json_str_at(c->data, "model_role");
+		given = json_str_at(c->data, "model.role");
 	return given ? given : name_role_arn(c, ROLE_NODES);
 }
 
@@ -110,9 +118,9 @@ static const char *role_of(struct step_ctx *c)
 static void choose_plan(struct step_ctx *c, struct exchange *x)
 {
 	const bool role =
-		step_input(c, "execution_role_arn") || json_str_at(c->data, "model_role");
+		step_input(c, "execution_role_arn") || json_str_at(c->data, "model.role");
 	const bool script =
-		step_input(c, "lifecycle_s3_uri") || json_at(c->data, "model_script");
+		step_input(c, "lifecycle_s3_uri") || json_at(c->data, "model.script");
 
 	(void)x;
 	if (role && script)
@@ -123,7 +131,7 @@ static json_t *script_of(struct step_ctx *c)
 {
 	const char *uri = step_input(c, "lifecycle_s3_uri");
 	const char *name = step_input(c, "lifecycle_on_create");
-	const json_t *model = json_at(c->data, "model_script");
+	const json_t *model = json_at(c->data, "model.script");
 
 	if (!uri && model)
 		return json_deep_copy(model);
@@ -242,6 +250,15 @@ static bool add_observe(struct step_ctx *c, struct exchange *x)
 						      str_dup(c->arena, name))));
 }
 
+/* A role of our choice that SageMaker cannot use is not chosen again by a retry. */
+static void add_absorb(struct step_ctx *c, const struct answer *a)
+{
+	update_cluster_absorb(c, a);
+	if (c->verdict.kind == VERDICT_FAIL && !step_input(c, "execution_role_arn") &&
+	    strcasestr(a->message ? a->message : "", "role"))
+		step_save_str(c, "refused_role", role_of(c));
+}
+
 static const struct step steps[] = {
 	EKS_ACCESS_STEP,
 	{.name = "read_cluster",
@@ -251,7 +268,8 @@ static const struct step steps[] = {
 	 .observe = read_observe,
 	 .seen = read_seen,
 	 .plan = read_plan,
-	 .on_fail = preflight_note},
+	 .on_fail = preflight_note,
+	 .choice = "model"},
 	PREFLIGHT_STEPS_WITH(preflight_note),
 	PREFLIGHT_ROLE_STEP(preflight_note),
 	PREFLIGHT_VERDICT("read_cluster"),
@@ -272,7 +290,8 @@ static const struct step steps[] = {
 	 .observe = add_observe,
 	 .seen = read_seen,
 	 .plan = update_cluster_plan,
-	 .absorb = update_cluster_absorb,
+	 .absorb = add_absorb,
+	 .retry_step = "read_cluster",
 	 .arg = &add_group,
 	 .leaves = &group_leaves_group},
 	WATCH_GROUP_STEP("wait_group", "add_group"),

@@ -63,6 +63,14 @@ static void say(struct step_ctx *c, const char *held)
 	err_fix(e, "%sThen retry.", buf_cstr(&fix));
 }
 
+static bool only_optional(struct step_ctx *c)
+{
+	for (const struct protection *const *p = rows(c); *p; p++)
+		if (!(*p)->optional && (*p)->unread(c))
+			return false;
+	return true;
+}
+
 void protect_plan(struct step_ctx *c, struct exchange *x)
 {
 	const char *held = found(c, true), *unread = found(c, false);
@@ -75,6 +83,10 @@ void protect_plan(struct step_ctx *c, struct exchange *x)
 	}
 	if (!unread || c->verdict.kind != VERDICT_NONE)
 		return;
+	if (only_optional(c)) {
+		step_warn(c, "not known: %s", unread);
+		return;
+	}
 	e = step_fail(c, ERR_CLOUD_DENIED,
 		      "nothing was deleted: whether it is protected is not known: %s",
 		      unread);

@@ -25,6 +25,7 @@ struct protection {
 	/* Why it could not be read, else NULL. */
 	const char *(*unread)(struct step_ctx *c);
 	const char *fix; /* with one %s for the name */
+	bool optional;   /* not to know it is a warning, not a reason to stop */
 };
 
 bool protect_observe(struct step_ctx *c, struct exchange *x);
