@@ -172,7 +172,8 @@ bool helm_folder_make(struct arena *a, const struct helm *h, const struct kube_t
 			       parent, strerror(errno));
 	arena_defer(a, remove_folder, path);
 	ret->path = path;
-	if (!in_memory(a, json_text(a, kubeconfig(a, t, token)), &ret->kubeconfig_fd, e) ||
+	if (!in_memory(a, json_text(a, kubeconfig(a, t, token)), &ret->kubeconfig_fd,
+		       e) ||
 	    (h->image_mirror && !write_renderer(a, h->image_mirror, ret, e)))
 		return false;
 	if (!r->values)

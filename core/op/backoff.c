@@ -155,10 +155,12 @@ int64_t budget_patience_ms(struct budget *b, const char *peer, int64_t full_ms,
 	return s->hangs > 0 ? doubled(PATIENCE_BASE_MS, s->hangs, full_ms) : full_ms;
 }
 
-void budget_heard(struct budget *b, const char *peer, bool hung, int64_t mono_ms)
+void budget_heard(struct budget *b, const char *peer, bool hung, int64_t mono_ms,
+		  int64_t scale_percent)
 {
 	struct budget_service *s = refill(b, peer, mono_ms);
 
 	s->hangs = !hung ? 0 : s->hangs < 30 ? s->hangs + 1 : s->hangs;
-	s->open_until_ms = mono_ms + doubled(OPEN_BASE_MS, s->hangs, OPEN_CAP_MS);
+	s->open_until_ms = mono_ms + doubled(OPEN_BASE_MS, s->hangs, OPEN_CAP_MS) *
+					     scale_percent / 100;
 }

@@ -63,8 +63,9 @@ int64_t budget_open_ms(struct budget *b, const char *peer, int64_t mono_ms);
 /* How long a call that may be given up waits for the peer. */
 int64_t budget_patience_ms(struct budget *b, const char *peer, int64_t full_ms,
 			   int64_t mono_ms);
-/* What came of a call: whether it hung. */
-void budget_heard(struct budget *b, const char *peer, bool hung, int64_t mono_ms);
+/* What came of a call: whether it hung. The intervals are scaled as those of looks. */
+void budget_heard(struct budget *b, const char *peer, bool hung, int64_t mono_ms,
+		  int64_t scale_percent);
 void budget_note(struct budget *b, const char *service, bool throttled, int64_t mono_ms);
 
 #endif

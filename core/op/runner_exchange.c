@@ -193,7 +193,8 @@ static void exchange_in_time(struct runner *r, const struct exchange *x,
 	now_ms = r->clock->mono_ms(r->clock);
 	/* Helm's own time is longer, and it talks to more than one peer. */
 	if (peer && x->via != VIA_HELM)
-		budget_heard(r->budget, peer, has_hung(ret, now_ms - began_ms), now_ms);
+		budget_heard(r->budget, peer, has_hung(ret, now_ms - began_ms), now_ms,
+			     r->cfg->poll_scale_percent);
 }
 
 void runner_call(struct runner *r, const struct exchange *x, const char *token,

@@ -148,16 +148,16 @@ Test(backoff, a_peer_that_hangs_is_left_alone)
 
 	cr_assert_eq(budget_open_ms(&b, "eks", now), 0);
 	cr_assert_eq(budget_patience_ms(&b, "eks", FULL, now), FULL);
-	budget_heard(&b, "eks", true, now);
+	budget_heard(&b, "eks", true, now, 100);
 	cr_assert_eq(budget_open_ms(&b, "eks", now), 15000);
 	cr_assert_eq(budget_patience_ms(&b, "eks", FULL, now), 3000);
 	cr_assert_eq(budget_open_ms(&b, "ec2", now), 0, "another peer pays nothing");
 	now += 15000;
 	cr_assert_eq(budget_open_ms(&b, "eks", now), 0, "one call passes");
-	budget_heard(&b, "eks", true, now);
+	budget_heard(&b, "eks", true, now, 100);
 	cr_assert_eq(budget_open_ms(&b, "eks", now), 30000);
 	cr_assert_eq(budget_patience_ms(&b, "eks", FULL, now), 6000);
-	budget_heard(&b, "eks", false, now);
+	budget_heard(&b, "eks", false, now, 100);
 	cr_assert_eq(budget_open_ms(&b, "eks", now), 0);
 	cr_assert_eq(budget_patience_ms(&b, "eks", FULL, now), FULL);
 	/* An hour of silence, with twenty steps that want the peer all the time: what
@@ -172,16 +172,16 @@ Test(backoff, a_peer_that_hangs_is_left_alone)
 		}
 		now += patience;
 		held += patience;
-		budget_heard(&b, "eks", true, now);
+		budget_heard(&b, "eks", true, now, 100);
 	}
 	cr_assert_leq(held, 3600000 / 6, "%lld ms", (long long)held);
 	/* Peers come and go: one that hangs is not forgotten by those that are called. */
-	budget_heard(&b, "slow", true, now);
+	budget_heard(&b, "slow", true, now, 100);
 	for (int i = 0; i < BUDGET_SERVICES - 1; i++) {
 		char name[16];
 
 		snprintf(name, sizeof(name), "c%d", i);
-		budget_heard(&b, name, false, now + 1);
+		budget_heard(&b, name, false, now + 1, 100);
 	}
 	cr_assert_gt(budget_open_ms(&b, "slow", now + 2), 0);
 }
