@@ -248,7 +248,7 @@ screenshots: all ## Pictures of the main pages of the console, into ui/screensho
 # It gets the output folder and the tier's programs.
 tier = $(if $(wildcard tests/$(1)/run),tests/$(1)/run,tests/lib/run-criterion $(1)) $(O) $(2)
 
-.PHONY: test test-unit test-integration test-e2e test-faults test-features test-peers bench fuzz
+.PHONY: test test-unit test-integration test-e2e test-faults test-features test-peers abuse bench fuzz
 test: deps ## Unit, integration and end to end tests, and a sample of the fault tests.
 	@$(MAKE) -j$$(nproc) test-unit
 	@$(MAKE) -j$$(nproc) test-integration
@@ -277,6 +277,9 @@ test-peers: all $(PEERS) $(FAULTS) ## Against what we did not write: AWS SDKs, m
 
 test-peers-%: all $(PEERS) $(FAULTS)
 	$(Q)tests/peers/run $(O) $*
+
+abuse: all ## Attacks on the loopback, each beside an innocent client; a mutating fuzzer.
+	$(Q)tests/e2e/run $(O) tests/abuse/abuse.test.mjs
 
 bench: all $(BENCH) ## Benchmarks, as ratios to a limit measured in the same run.
 	$(Q)$(if $(wildcard tests/bench/run),tests/bench/run $(O) $(BENCH),echo 'no benchmarks here' >&2; exit 1)

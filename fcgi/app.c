@@ -19,7 +19,7 @@
 #include "gen/queries.h"
 
 /* Due work that nobody has taken for so long means: no poller is there. */
-enum { POLLER_SILENT_MS = 15000 };
+enum { POLLER_SILENT_MS = 15000, BURST_FACTOR = 8, BYTES_PER_COST = 16384 };
 
 /* One request on its way; `face` and `who` are for the log and the counters. */
 struct visit {
@@ -118,6 +118,50 @@ static bool known_caller(struct visit *v, struct err *e)
 	return false;
 }
 
+static int64_t now_us(void);
+
+/* A large body is as much work as many requests. */
+static int64_t cost_of(const struct http_req *req)
+{
+	int64_t bytes;
+
+	if (!str_to_i64(str_of(http_header(req, "CONTENT_LENGTH")), &bytes) || bytes < 0)
+		return 1;
+	return 1 + bytes / BYTES_PER_COST;
+}
+
+/* Handed on by another worker, a request has been counted there. */
+static bool within_budget(struct visit *v, struct err *e)
+{
+	const struct app *app = v->app;
+	const int64_t rate = app->cfg->request_rate;
+	int64_t wait_s = 0;
+
+	if (!app->allowance || app->slow || v->req.parked ||
+	    allowance_take(app->allowance, v->who.who.id, cost_of(&v->req), rate,
+			   rate * BURST_FACTOR, now_us(), &wait_s))
+		return true;
+	http_res_header(&v->res, "Retry-After",
+			arena_printf(v->req.arena, "%lld", (long long)wait_s));
+	err_set(e, ERR_RATE_LIMITED, "%s makes more than %lld requests a second",
+		v->who.who.name, (long long)rate);
+	return err_fix(e,
+		       "Wait %lld s. To follow an operation use ?wait= or "
+		       "wait_seconds instead of asking often.",
+		       (long long)wait_s);
+}
+
+/*
+ * nginx asks before it reads the body of a caller whose address has used up what
+ * strangers may: only who is known goes on.
+ */
+static void serve_verify(struct visit *v)
+{
+	struct err e = {0};
+
+	v->res.status = known_caller(v, &e) ? 204 : 403;
+}
+
 static bool from_loopback(const struct http_req *req)
 {
 	const char *from = http_header(req, "REMOTE_ADDR");
@@ -148,24 +192,24 @@ static void set_session(struct visit *v, const char *session)
 	auth_set_session(v->app->cfg, &v->req, &v->res, session);
 }
 
-/* Written whether it went well or not; false: it did not, and e says why. */
+/* false: it did not go well, and e says why. */
 static bool audit_login(struct visit *v, bool ok, struct err *e)
 {
 	struct audit_entry entry = {.face = face_name(FACE_CONSOLE),
 				    .principal = v->who.who.id,
 				    .capability = "login",
-				    .outcome = ok ? "done" : "refused",
+				    .outcome = "done",
 				    .request_id = v->req.request_id};
 	struct err audit = {0};
 
+	/* Whoever may be anybody fills no table: refused sign-ins are counted. */
 	if (!ok) {
-		entry.code = errc_info(e->code)->slug;
-		entry.detail = e->detail;
+		atomic_fetch_add(&v->app->metrics->refused_sign_ins, 1);
+		return false;
 	}
 	if (audit_add(v->app->db, v->req.arena, &entry, &audit))
-		return ok;
-	if (ok)
-		*e = audit;
+		return true;
+	*e = audit;
 	return false;
 }
 
@@ -297,6 +341,10 @@ static void serve(struct visit *v)
 		refuse(v, &e);
 		return;
 	}
+	if (http_header(&v->req, "INSTANTSTART_VERIFY")) {
+		serve_verify(v);
+		return;
+	}
 	if (serve_open(v))
 		return;
 	if (v->req.n_segments > 0 && streq(v->req.segment[0], "ws")) {
@@ -304,7 +352,7 @@ static void serve(struct visit *v)
 		return;
 	}
 	v->face = is_mcp(&v->req) ? METRICS_MCP : METRICS_REST;
-	if (!known_caller(v, &e)) {
+	if (!known_caller(v, &e) || !within_budget(v, &e)) {
 		refuse(v, &e);
 		return;
 	}

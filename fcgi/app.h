@@ -8,6 +8,7 @@
 
 #include "core/base/log.h"
 #include "core/domain/capability.h"
+#include "fcgi/allowance.h"
 #include "fcgi/conn.h"
 #include "fcgi/line.h"
 #include "fcgi/metrics.h"
@@ -31,6 +32,7 @@ struct app {
 	const struct documents *docs;
 	struct metrics *metrics;
 	struct sessions *sessions;
+	struct allowance *allowance; /* of all workers; NULL: no limits */
 	bool slow; /* this worker belongs to the pool that may wait for the cloud */
 	/* Finds out which account this is and sets where->account. */
 	bool (*locate)(void *ctx, struct err *e);

@@ -17,9 +17,10 @@ static enum face_outcome park(const struct face_call *f, const struct reply *rep
 {
 	atomic_fetch_add(&f->app->metrics->parked, 1);
 	http_res_header(res, "X-Park",
-			arena_printf(f->req->arena, "%s %lld %lld", reply->park_op,
+			arena_printf(f->req->arena, "%s %lld %lld %.16s", reply->park_op,
 				     (long long)reply->park_version,
-				     (long long)reply->park_s));
+				     (long long)reply->park_s,
+				     access_hash(f->who->who.id, f->req->arena)));
 	return hand_on(res, "@park");
 }
 

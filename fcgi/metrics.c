@@ -111,6 +111,8 @@ void metrics_text(const struct metrics *m, struct db *db, const char *run_dir,
 	durations(m, out);
 	counter(out, "parked_total", "Requests handed to instantstart-live.", &m->parked);
 	counter(out, "slow_total", "Requests handed to the slow pool.", &m->slow);
+	counter(out, "refused_sign_ins_total", "Sign-ins with a wrong link or token.",
+		&m->refused_sign_ins);
 	counter(out, "worker_starts_total", "Workers started.", &m->worker_starts);
 	counter(out, "worker_deaths_total", "Workers that died unasked.",
 		&m->worker_deaths);

@@ -22,6 +22,7 @@ struct metrics {
 	_Atomic uint64_t total_us;
 	_Atomic uint64_t parked;
 	_Atomic uint64_t slow;
+	_Atomic uint64_t refused_sign_ins;
 	_Atomic uint64_t worker_starts;
 	_Atomic uint64_t worker_deaths; /* not asked for */
 };

@@ -190,6 +190,7 @@ static bool prepare(struct worker *w, struct pools *p, int slot, int stop_fd,
 			      .sessions = sessions_new(&w->process, clock_system(),
 						       &p->load->access_epoch),
 			      .line = &p->load->line,
+			      .allowance = &p->load->allowance,
 			      .slow = pool == POOL_SLOW,
 			      .locate = locate,
 			      .locate_ctx = w};

@@ -14,6 +14,7 @@
 #include "core/base/err.h"
 #include "core/base/log.h"
 #include "core/base/prefork.h"
+#include "fcgi/allowance.h"
 #include "fcgi/documents.h"
 #include "fcgi/line.h"
 #include "fcgi/metrics.h"
@@ -26,6 +27,7 @@ struct pool_load {
 	_Atomic int own[PREFORK_MAX];
 	_Atomic uint64_t access_epoch; /* see sessions.h */
 	struct line line;
+	struct allowance allowance;
 };
 
 struct pools {

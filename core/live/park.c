@@ -7,12 +7,14 @@
 #include "core/base/buf.h"
 #include "gen/queries.h"
 
-enum { OP_MAX = 48, CONNECTION_BYTES = 8192, LIST_MAX = PARK_MAX * OP_MAX };
+enum {
+	CONNECTION_BYTES = 8192,
+	LIST_MAX = PARK_MAX * sizeof(((struct park_ticket *)0)->op)
+};
 
 struct waiter {
 	struct MHD_Connection *conn; /* NULL: the slot is free */
-	char op[OP_MAX];
-	int64_t version;
+	struct park_ticket of;
 	int64_t until_ms;
 	bool suspended;
 };
@@ -25,6 +27,7 @@ struct park {
 	struct clock *clock;
 	struct counters *counters;
 	struct downloads *downloads;
+	int per_user;
 	struct arena scratch;
 	struct loop *loop;
 	struct loop_watch http_ready;
@@ -60,9 +63,9 @@ static void look(struct park *p, const char *op)
 
 	buf_init(&ids, &p->scratch, LIST_MAX);
 	for (int i = 0; i < p->n; i++)
-		if (p->w[i].suspended && (!op || streq(p->w[i].op, op)) &&
-		    !strstr(buf_cstr(&ids), p->w[i].op))
-			buf_printf(&ids, "%s%s", ids.len ? "," : "", p->w[i].op);
+		if (p->w[i].suspended && (!op || streq(p->w[i].of.op, op)) &&
+		    !strstr(buf_cstr(&ids), p->w[i].of.op))
+			buf_printf(&ids, "%s%s", ids.len ? "," : "", p->w[i].of.op);
 	/* Without the journal nobody learns anything: they wait on. */
 	if (ids.len == 0 ||
 	    !DB(p->db, &p->scratch, &Q_operation_versions, &rows, &e, buf_cstr(&ids)))
@@ -71,11 +74,11 @@ static void look(struct park *p, const char *op)
 		struct waiter *w = &p->w[i];
 		bool same = false;
 
-		if (!w->suspended || (op && !streq(w->op, op)))
+		if (!w->suspended || (op && !streq(w->of.op, op)))
 			continue;
 		for (int r = 0; r < rows.n && !same; r++)
-			same = streq(db_text(&rows, r, "id"), w->op) &&
-			       db_int(&rows, r, "version") == w->version;
+			same = streq(db_text(&rows, r, "id"), w->of.op) &&
+			       db_int(&rows, r, "version") == w->of.version;
 		if (!same)
 			wake(w);
 	}
@@ -94,22 +97,37 @@ static void wake_late(struct park *p)
 
 /* --- HTTP ------------------------------------------------------------------ */
 
-bool park_parse(const char *text, char *op, size_t op_size, int64_t *ret_version,
-		int64_t *ret_seconds)
+static bool take_word(struct str word, const char *letters, char *dst, size_t size)
 {
-	struct str rest = str_of(text);
-	const struct str id = str_cut(&rest, ' ');
-	const struct str version = str_cut(&rest, ' ');
-
-	if (id.n == 0 || id.n >= op_size || !rest.p)
+	if (word.n == 0 || word.n >= size)
 		return false;
-	for (size_t i = 0; i < id.n; i++)
-		if (!strchr("abcdefghijklmnopqrstuvwxyz0123456789_", id.p[i]))
+	for (size_t i = 0; i < word.n; i++)
+		if (!strchr(letters, word.p[i]))
 			return false;
-	memcpy(op, id.p, id.n);
-	op[id.n] = '\0';
-	return str_to_i64(version, ret_version) && str_to_i64(rest, ret_seconds) &&
-	       *ret_seconds >= 0;
+	memcpy(dst, word.p, word.n);
+	dst[word.n] = '\0';
+	return true;
+}
+
+bool park_parse(const char *text, struct park_ticket *ret)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
+	struct str rest = str_of(text);
+	const struct str op = str_cut(&rest, ' '), version = str_cut(&rest, ' '),
+			 seconds = str_cut(&rest, ' ');
+
+	return take_word(op, letters, ret->op, sizeof(ret->op)) &&
+	       str_to_i64(version, &ret->version) && str_to_i64(seconds, &ret->seconds) &&
+	       ret->seconds >= 0 && take_word(rest, letters, ret->who, sizeof(ret->who));
+}
+
+static bool has_too_many(const struct park *p, const char *who)
+{
+	int n = 0;
+
+	for (int i = 0; i < p->n; i++)
+		n += p->w[i].conn && streq(p->w[i].of.who, who);
+	return n >= p->per_user;
 }
 
 static struct waiter *free_slot(struct park *p)
@@ -126,22 +144,24 @@ static struct waiter *free_slot(struct park *p)
 static enum MHD_Result begin(struct park *p, struct MHD_Connection *conn, void **state)
 {
 	struct waiter *w = free_slot(p);
-	int64_t seconds;
+	struct park_ticket t;
 
 	if (!w ||
 	    !park_parse(MHD_lookup_connection_value(conn, MHD_HEADER_KIND, "X-Park"),
-			w->op, sizeof(w->op), &w->version, &seconds))
+			&t) ||
+	    has_too_many(p, t.who))
 		return MHD_queue_response(conn, MHD_HTTP_SERVICE_UNAVAILABLE, p->refused);
-	if (seconds > PARK_SECONDS_MAX)
-		seconds = PARK_SECONDS_MAX;
+	if (t.seconds > PARK_SECONDS_MAX)
+		t.seconds = PARK_SECONDS_MAX;
+	w->of = t;
 	w->conn = conn;
-	w->until_ms = now(p) + seconds * 1000;
+	w->until_ms = now(p) + t.seconds * 1000;
 	w->suspended = true;
 	*state = w;
 	counters_set(p->counters, LIVE_PARKED, ++p->held);
 	MHD_suspend_connection(conn);
 	/* Listening began long ago; now look whether it has changed already. */
-	look(p, w->op);
+	look(p, w->of.op);
 	arena_reset(&p->scratch);
 	return MHD_YES;
 }
@@ -264,7 +284,7 @@ void park_send_back(struct park *p)
 		MHD_run(p->http);
 }
 
-struct park *park_open(struct arena *a, struct loop *loop, int listen_fd,
+struct park *park_open(struct arena *a, struct loop *loop, int listen_fd, int per_user,
 		       const struct upstreams *up, struct downloads *downloads,
 		       struct err *e)
 {
@@ -276,6 +296,7 @@ struct park *park_open(struct arena *a, struct loop *loop, int listen_fd,
 	p->counters = up->counters;
 	p->downloads = downloads;
 	p->loop = loop;
+	p->per_user = per_user;
 	arena_init(&p->scratch, 0);
 	p->go_back = response("@final");
 	p->refused = response(NULL);

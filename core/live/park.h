@@ -31,8 +31,9 @@ enum {
 struct park;
 
 /* Serves HTTP on listen_fd, downloads as well. The arena is the process's; db listens
- * already. */
-struct park *park_open(struct arena *a, struct loop *loop, int listen_fd,
+ * already. A principal may have per_user requests waiting: one more is answered at
+ * once, like one for which there is no room. */
+struct park *park_open(struct arena *a, struct loop *loop, int listen_fd, int per_user,
 		       const struct upstreams *up, struct downloads *downloads,
 		       struct err *e) __attribute__((warn_unused_result));
 /* That operation has changed, perhaps. */
@@ -42,8 +43,15 @@ void park_recheck(struct park *p);
 /* The end: everyone waiting is sent for the answer. */
 void park_send_back(struct park *p);
 
-/* "op_… version seconds", as the FastCGI program writes it into X-Park. */
-bool park_parse(const char *text, char *op, size_t op_size, int64_t *ret_version,
-		int64_t *ret_seconds) __attribute__((warn_unused_result));
+/* Who waits for what, as the FastCGI program writes it into X-Park: "op_… version
+ * seconds principal", of the principal a digest. */
+struct park_ticket {
+	char op[48];
+	int64_t version;
+	int64_t seconds;
+	char who[32];
+};
+bool park_parse(const char *text, struct park_ticket *ret)
+	__attribute__((warn_unused_result));
 
 #endif

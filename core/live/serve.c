@@ -102,7 +102,8 @@ static bool open_all(struct server *s, struct arena *a, const struct config *cfg
 	s->viewers.counters = s->up.counters;
 	s->viewers.per_user = cfg->live_per_user;
 	s->downloads = downloads_new(a, &s->up);
-	s->park = park_open(a, s->loop, park_fd, &s->up, s->downloads, e);
+	s->park = park_open(a, s->loop, park_fd, (int)cfg->parked_per_user, &s->up,
+			    s->downloads, e);
 	if (!s->park)
 		return false;
 	notes_tell(notes, s->park, s->viewers.events);

@@ -39,7 +39,8 @@ function print(rows)
 async function withStack(name, options, run)
 {
 	const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'is-bench-'));
-	const s = await up(dir, {rate: 1000000, burst: 1000000, pgEnv: {PG_FSYNC: 'on'}, ...options});
+	const s = await up(dir, {rate: 1000000, burst: 1000000, pgEnv: {PG_FSYNC: 'on'}, ...options,
+		env: {INSTANTSTART_REQUEST_RATE: '1000000', ...options.env}});
 
 	try {
 		s.token = await token(s, 'admin', 'bench');

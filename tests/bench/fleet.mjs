@@ -115,7 +115,7 @@ function row(name, got, aim, met)
 }
 
 const s = await up(dir, {cloud: true, speed: 1000, rate: 1000000, burst: 1000000, pgEnv: {PG_FSYNC: 'on'},
-	env: {INSTANTSTART_POLL_SCALE_PERCENT: '1', INSTANTSTART_VISIBILITY_MS: '1000',
+	env: {INSTANTSTART_REQUEST_RATE: '1000000', INSTANTSTART_POLL_SCALE_PERCENT: '1', INSTANTSTART_VISIBILITY_MS: '1000',
 		/* Looks begin when they are asked for. */
 		INSTANTSTART_REFRESH_MS: '3600000'}});
 

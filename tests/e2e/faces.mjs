@@ -14,7 +14,9 @@ export const ROLES = ['viewer', 'operator', 'admin'];
 export async function start(options = {})
 {
 	const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'is-e2e-'));
-	const s = await up(dir, options);
+	/* Limits are for tests/abuse: here one token makes the requests of many. */
+	const s = await up(dir, {rate: 5000, burst: 5000, ...options,
+		env: {INSTANTSTART_REQUEST_RATE: '5000', ...options.env}});
 
 	try {
 		s.tokens = {};

@@ -177,7 +177,7 @@ export function nginxConf(s, options = {})
 		PORT: s.port, LISTEN: '127.0.0.1', RUN: s.run, LOG: s.dir, UI: `${top}/${
 			fs.existsSync(`${top}/ui/dist/index.html`) ? 'ui/dist' : 'ui/public'}`,
 		HOSTS: hosts || '(?!)', USER: isRoot ? 'user root;' : '', WORKERS: 2,
-		RATE: options.rate ?? 5000, BURST: options.burst ?? 5000,
+		RATE: options.rate ?? 50, BURST: options.burst ?? 200,
 		MODULES: fs.existsSync(BROTLI) ? `load_module ${BROTLI};` : '',
 		BROTLI: fs.existsSync(BROTLI) ? 'brotli_static on;' : '',
 	};
