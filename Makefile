@@ -251,6 +251,7 @@ tier = $(if $(wildcard tests/$(1)/run),tests/$(1)/run,tests/lib/run-criterion $(
 .PHONY: test test-unit test-integration test-e2e test-faults test-features test-peers abuse bench fuzz
 test: deps ## Unit, integration and end to end tests, and a sample of the fault tests.
 	@$(MAKE) -j$$(nproc) test-unit
+	@$(MAKE) test-scripts
 	@$(MAKE) -j$$(nproc) test-integration
 	@$(MAKE) -j$$(nproc) all
 	@$(MAKE) test-ui
@@ -259,6 +260,10 @@ test: deps ## Unit, integration and end to end tests, and a sample of the fault 
 
 test-unit: $(UNIT) $(CLOUD_MODELS) ## Unit tests: pure C, one criterion program a module.
 	$(Q)$(call tier,unit,$(UNIT))
+
+.PHONY: test-scripts
+test-scripts: ## The nodes' scripts, with disks and services of their own in mount namespaces.
+	$(Q)tests/scripts/run
 
 test-integration: $(PROGRAMS) $(CLOUD) $(CLOUD_MODELS) $(INTEGRATION) ## Integration tests: real PostgreSQL and HTTP, simulated cloud.
 	$(Q)$(call tier,integration,$(INTEGRATION))

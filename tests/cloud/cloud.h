@@ -147,7 +147,9 @@ const json_t *cloud_take_fault(struct cloud *c, const char *service, const char 
  * Also "list_lag_ms", "speed", "offerings":{"p5.48xlarge":["usw2-az1"]},
  * "foreign_buckets":["taken-name"], "denied_actions":["ec2:CreateVpc"] (what
  * SimulatePrincipalPolicy denies), "node_errors": {id: {"code", "times"}} of the batch
- * calls, "node_faults": {id: {"type", "reason", "action"}}: see sagemaker/health.c.
+ * calls, "keys": {access key: secret} of the same caller, "policies": {access key:
+ * policy document} that binds calls signed with that key (see authorize.h),
+ * "node_faults": {id: {"type", "reason", "action"}}: see sagemaker/health.c.
  */
 void cloud_configure(struct cloud *c, const json_t *settings);
 const json_t *cloud_settings(struct cloud *c);
@@ -244,6 +246,13 @@ int64_t cloud_ms(struct cloud *c, int64_t real_ms);
 bool cloud_invoke(struct cloud *c, struct arena *a, const char *service, const char *op,
 		  const json_t *in, const char *as, json_t **ret_out,
 		  const char **ret_code, const char **ret_message);
+
+/* The key that signed the request which is served now; NULL: none. */
+const char *cloud_acting(struct cloud *c);
+/* NULL: that key's policy (settings.policies) allows the call; else the refusal. */
+const char *cloud_may(struct cloud *c, struct arena *a, const char *access_key,
+		      const char *caller_arn, const char *service, const char *op,
+		      const json_t *in);
 
 /* Groups and nodes at once, by {cluster, groups, nodes, type, pods}: fleet.c. */
 bool cloud_fleet(struct cloud *c, struct arena *a, const json_t *body);

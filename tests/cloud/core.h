@@ -29,6 +29,8 @@ struct cloud {
 	json_t *faults;
 	json_t *open[LEDGER_DEPTH];
 	int n_open;
+	/* The key of the caller whose request is served, or whose stack goes on. */
+	const char *acting;
 	int64_t seq;
 	bool advancing;
 	int record_fd; /* -1: nothing is recorded */

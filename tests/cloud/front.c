@@ -260,17 +260,26 @@ static void serve(struct passage *p)
 	const json_t *rule =
 		cloud_take_fault(p->c, p->service, p->op.name, NULL, p->handler->mutates);
 	json_t *out = NULL, *entry = NULL;
+	const char *denied;
 	bool lost = streq(json_str_at(rule, "fault"), "lose_answer");
 
 	if (rule && fault_before(p, rule)) {
 		p->fault = json_str_or(rule, "fault", "");
 		return;
 	}
+	denied = cloud_may(p->c, p->a, p->caller.access_key, p->caller.arn, p->service,
+			   p->op.name, p->in);
+	if (denied) {
+		refuse(p, REFUSED_DENIED, denied);
+		return;
+	}
 	if (p->handler->mutates)
 		entry = cloud_ledger_open(p->c, "aws", p->service, p->op.name,
 					  p->caller.arn, token_of(&p->op, p->in), p->in);
+	p->c->acting = p->caller.access_key;
 	bool ok = run(&call, &p->op, p->handler, &out);
 
+	p->c->acting = NULL;
 	if (entry) {
 		json_put_bool(entry, "answer_lost", lost);
 		cloud_ledger_close(p->c, ok ? "ok" : call.fault_code);

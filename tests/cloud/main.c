@@ -15,7 +15,7 @@
 struct flags {
 	int port, tls_port;
 	bool any_address;
-	const char *models, *ca_file, *ready_file;
+	const char *models, *ca_file, *ready_file, *settings;
 	struct cloud_options o;
 };
 
@@ -63,6 +63,7 @@ static int usage(FILE *to, int status)
 	      "  --list-lag-ms N   how long lists miss a new object (0)\n"
 	      "  --region R        us-west-2\n"
 	      "  --account A       123456789012\n"
+	      "  --settings FILE   what POST /_cloud/settings takes, from the start on\n"
 	      "The caller's keys are taken from CLOUD_ACCESS_KEY_ID and\n"
 	      "CLOUD_SECRET_ACCESS_KEY; without them they are AWS's documented examples.\n",
 	      to);
@@ -115,6 +116,9 @@ static void take_flag(struct flags *f, int flag)
 	case 'A':
 		f->o.account = optarg;
 		break;
+	case 'j':
+		f->settings = optarg;
+		break;
 	default:
 		exit(usage(flag == 'h' ? stdout : stderr, flag == 'h' ? 0 : 2));
 	}
@@ -134,6 +138,7 @@ static void read_flags(struct flags *f, int argc, char **argv)
 		{"list-lag-ms", required_argument, NULL, 'l'},
 		{"region", required_argument, NULL, 'R'},
 		{"account", required_argument, NULL, 'A'},
+		{"settings", required_argument, NULL, 'j'},
 		{"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0},
 	};
@@ -156,6 +161,20 @@ static bool write_file(struct arena *a, const char *path, const char *text)
 	bool ok = fputs(text, out) >= 0;
 
 	return fclose(out) == 0 && ok && rename(tmp, path) == 0;
+}
+
+static bool configure(struct cloud *c, const char *path)
+{
+	json_error_t why;
+	json_t *settings = json_load_file(path, 0, &why);
+
+	if (!settings) {
+		fprintf(stderr, "instantstart-cloud: %s: %s\n", path, why.text);
+		return false;
+	}
+	cloud_configure(c, settings);
+	json_decref(settings);
+	return true;
 }
 
 static int serve(struct arena *a, const struct flags *f, struct cloud *c, int fd,
@@ -212,7 +231,7 @@ int main(int argc, char **argv)
 	f.o.kube_ca_pem = pems.ca;
 	struct cloud *c = cloud_new(&f.o);
 
-	if (!c)
+	if (!c || (f.settings && !configure(c, f.settings)))
 		return 1;
 	cloud_set_auth_clock(c, clock_system());
 	c->move_clock = move_clock;

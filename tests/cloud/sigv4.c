@@ -361,6 +361,14 @@ static const char *find_key(struct cloud *c, const struct wire *w,
 		}
 		return c->o.secret_key;
 	}
+	/* More keys of the same caller. */
+	const char *more = json_string_value(
+		json_object_get(json_object_get(c->settings, "keys"), w->access_key));
+
+	if (more && !claim->token) {
+		ret->arn = c->o.caller_arn;
+		return more;
+	}
 	json_t *s = cloud_get(c, "sts.session", w->access_key);
 
 	if (!s) {

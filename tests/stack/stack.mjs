@@ -28,6 +28,12 @@ export const KEYS = {
 	AWS_SECRET_ACCESS_KEY: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
 };
 
+/* The program's own key of the same caller: bound by the policy that it prints. */
+const PROGRAM_KEYS = {
+	AWS_ACCESS_KEY_ID: 'AKIAI44QH8DHBEXAMPLE',
+	AWS_SECRET_ACCESS_KEY: 'je7MtGbClwBF/2Zp9Utk/h3yCo8nvbEXAMPLEKEY',
+};
+
 function save(s)
 {
 	fs.writeFileSync(`${s.dir}/stack.json`, JSON.stringify(s, null, '\t'), {mode: 0o600});
@@ -148,9 +154,15 @@ async function startCloud(s, options)
 	const models = [s.build, path.dirname(s.build)].map(d => `${d}/cloud-models.json`)
 		.find(f => fs.existsSync(f));
 
+	fs.writeFileSync(`${s.dir}/cloud-settings.json`, JSON.stringify({
+		keys: {[PROGRAM_KEYS.AWS_ACCESS_KEY_ID]: PROGRAM_KEYS.AWS_SECRET_ACCESS_KEY},
+		policies: {[PROGRAM_KEYS.AWS_ACCESS_KEY_ID]:
+			JSON.parse(run(`${s.build}/instantstart-poller`, ['--iam-policy']))},
+	}));
 	service(s, 'cloud', `${s.build}/instantstart-cloud`, ['--models', models, '--port', '0',
 		'--tls-port', '0', '--ca-file', `${s.dir}/cloud-ca.pem`, '--ready-file', ready,
-		'--speed', String(options.speed ?? 60), ...(options.cloudArgs ?? [])]);
+		'--speed', String(options.speed ?? 60), '--settings', `${s.dir}/cloud-settings.json`,
+		...(options.cloudArgs ?? [])]);
 	await awaitService(s, 'cloud', () => fs.existsSync(ready));
 	const {http, https} = JSON.parse(fs.readFileSync(ready, 'utf8'));
 
@@ -207,7 +219,8 @@ export function startService(s, name)
 	const own = {poller: {INSTANTSTART_DATABASE_URL: urlOf(s, 'instantstart_poller')},
 		fcgi: {INSTANTSTART_OWNER_DATABASE_URL: s.owner_url}};
 
-	return service(s, name, `${s.build}/instantstart-${name}`, [], s.private_pg ? own[name] ?? {} : {});
+	return service(s, name, `${s.build}/instantstart-${name}`, [], {
+		...(s.cloud_url ? PROGRAM_KEYS : {}), ...(s.private_pg ? own[name] : {})});
 }
 
 const healthy = s => fetch(`${s.url}/healthz`).then(r => r.ok, () => false);

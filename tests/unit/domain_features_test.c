@@ -279,12 +279,17 @@ Test(domain_features, the_identity_of_the_training_operator)
 Test(domain_features, rights_and_pods_of_the_training_operator)
 {
 	static const struct scene rows[] = {
-		{.id = "least privilege: one action on one cluster",
+		{.id = "the policy that AWS keeps up with the operator's versions",
+		 ON,
+		 TRAINING("training_operator_role_managed"),
+		 .answers = "{'iam:ListAttachedRolePolicies':{'AttachedPolicies':[]}}",
+		 .says = {"call iam:AttachRolePolicy",
+			  "AmazonSageMakerHyperPodTrainingOperatorAccess"}},
+		{.id = "and nothing besides it",
 		 ON,
 		 TRAINING("training_operator_role_policy"),
 		 .answers = "{}",
-		 .says = {"call iam:PutRolePolicy", "sagemaker:DescribeClusterNode",
-			  "cluster/c1", "!:*"}},
+		 .says = {"advance", "!call iam"}},
 		{.id = "IA-07 a pod older than its binding is made anew",
 		 ON,
 		 TRAINING("training_operator_refresh"),

@@ -45,22 +45,14 @@ const struct role_spec role_load_balancers = {
 
 /* --- features -------------------------------------------------------------------- */
 
-/* Nodes of this cluster alone: what the operator asks when a pod fails. */
-static json_t *training_statements(struct step_ctx *c)
-{
-	return json_pack("[{s:s, s:s, s:s}]", "Effect", "Allow", "Action",
-			 "sagemaker:DescribeClusterNode", "Resource",
-			 step_get(c, "hyperpod_arn") ? step_get(c, "hyperpod_arn")
-						     : STEP_UNKNOWN);
-}
-
 const struct role_spec role_training = {
 	.purpose = ROLE_TRAINING_OPERATOR,
 	.description = "HyperPod training operator",
 	.service = "pods.eks.amazonaws.com",
 	.tag_session = true,
 	.given = role_is_unwanted,
-	.statements = training_statements,
+	/* AWS adds to it what newer versions of the operator need. */
+	.managed = {"AmazonSageMakerHyperPodTrainingOperatorAccess"},
 };
 
 /*
@@ -102,10 +94,11 @@ static json_t *inference_statements(struct step_ctx *c)
 	const char *bucket = arena_printf(c->arena, "arn:%s:s3:::%s", c->where->partition,
 					  name_tls_bucket(c));
 
-	return json_pack("[{s:s, s:s, s:s}, {s:s, s:[s,s,s], s:s}]", "Effect", "Allow",
+	return json_pack("[{s:s, s:s, s:s}, {s:s, s:[s,s,s,s], s:s}]", "Effect", "Allow",
 			 "Action", "s3:ListBucket", "Resource", bucket, "Effect", "Allow",
-			 "Action", "s3:GetObject", "s3:PutObject", "s3:DeleteObject",
-			 "Resource", arena_printf(c->arena, "%s/*", bucket));
+			 "Action", "s3:GetObject", "s3:PutObject", "s3:PutObjectTagging",
+			 "s3:DeleteObject", "Resource",
+			 arena_printf(c->arena, "%s/*", bucket));
 }
 
 const struct role_spec role_inference = {

@@ -10,7 +10,9 @@ static bool role_is_given(const struct step_ctx *c)
 
 /*
  * The service deletes the nodes' interfaces by this role: without
- * DeleteNetworkInterface a cluster stays in Deleting for ever.
+ * DeleteNetworkInterface a cluster stays in Deleting for ever. It looks at the alarms
+ * of a software update by it, too. DescribeInstances, DescribeTags and
+ * DescribeInstanceTypes are in AmazonEKS_CNI_Policy, pulls in the registry's policy.
  */
 static json_t *nodes_statements(struct step_ctx *c)
 {
@@ -20,7 +22,7 @@ static json_t *nodes_statements(struct step_ctx *c)
 	return json_pack(
 		"[{s:s, s:[s,s,s,s,s,s,s,s,s,s,s,s,s,s], s:s},"
 		" {s:s, s:s, s:o},"
-		" {s:s, s:s, s:s},"
+		" {s:s, s:[s,s], s:s},"
 		" {s:s, s:[s,s], s:[s,o]}]",
 		"Effect", "Allow", "Action", "ec2:AssignPrivateIpAddresses",
 		"ec2:AttachNetworkInterface", "ec2:CreateNetworkInterface",
@@ -32,9 +34,9 @@ static json_t *nodes_statements(struct step_ctx *c)
 		"Resource", "*", "Effect", "Allow", "Action", "ec2:CreateTags",
 		"Resource",
 		json_sprintf("arn:%s:ec2:*:*:network-interface/*", c->where->partition),
-		"Effect", "Allow", "Action", "eks-auth:AssumeRoleForPodIdentity",
-		"Resource", "*", "Effect", "Allow", "Action", "s3:GetObject",
-		"s3:ListBucket", "Resource", bucket,
+		"Effect", "Allow", "Action", "cloudwatch:DescribeAlarms",
+		"eks-auth:AssumeRoleForPodIdentity", "Resource", "*", "Effect", "Allow",
+		"Action", "s3:GetObject", "s3:ListBucket", "Resource", bucket,
 		json_sprintf("%s/clusters/%s/*", bucket, c->target));
 }
 

@@ -167,6 +167,7 @@ static json_t *new_stack(struct cloud_call *c, const struct cfn_scope *s)
 	json_object_set_new(stack, "_events", json_array());
 	json_put_str(stack, "_body", json_str_at(c->in, "TemplateBody"));
 	json_put_str(stack, "_caller", c->caller_arn);
+	json_put_str(stack, "_key", cloud_acting(c->cloud));
 	json_put_str(stack, "_on_failure",
 		     stay ? "DO_NOTHING" : json_str_or(c->in, "OnFailure", "ROLLBACK"));
 	if (minutes)

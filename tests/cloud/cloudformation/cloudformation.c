@@ -116,6 +116,8 @@ static bool delete_stack(struct cloud_call *c, json_t **ret_out)
 		json_object_set(stack, "_retain",
 				json_object_get(c->in, "RetainResources"));
 	copy(stack, c->in, "DeletionMode");
+	json_put_str(stack, "_caller", c->caller_arn);
+	json_put_str(stack, "_key", cloud_acting(c->cloud));
 	cfn_token_keep(c, stack);
 	cfn_stack_start_delete(&w, "DELETE_IN_PROGRESS", "User Initiated");
 	cloud_effect(c->cloud, CFN_STACKS, json_str_or(stack, "StackId", ""), "delete");

@@ -148,6 +148,7 @@ void cfn_unit_init(struct cfn_work *w, struct cfn_unit *u, const char *id, json_
 		.logical_id = id,
 		.stack_name = json_str_or(w->stack, "StackName", ""),
 		.caller = json_str_or(w->stack, "_caller", ""),
+		.key = json_str_at(w->stack, "_key"),
 		.props = json_object_get(res, "props"),
 		.tags = unit_tags(w, id, res),
 		.state = res,

@@ -26,7 +26,10 @@ bool cfn_invoke_tree(struct cfn_unit *u, const char *service, const char *op,
 	json_t *out = NULL;
 
 	u->service = service;
-	u->code = u->message = NULL;
+	u->message = cloud_may(u->cloud, u->arena, u->key, u->caller, service, op, in);
+	u->code = u->message ? "AccessDenied" : NULL;
+	if (u->message)
+		return false;
 	if (!cloud_invoke(u->cloud, u->arena, service, op, in, u->caller, &out, &u->code,
 			  &u->message))
 		return false;

@@ -15,10 +15,10 @@ struct cfn_unit {
 	struct cloud *cloud;
 	struct arena *arena;
 	const char *logical_id, *stack_name;
-	const char *caller;
-	const json_t *props; /* resolved */
-	json_t *tags;        /* [{"Key","Value"}]: own, stack's, aws:cloudformation:* */
-	json_t *state;       /* {"physical", "attrs"}; the handler fills them */
+	const char *caller, *key; /* of whoever sent the stack's call */
+	const json_t *props;      /* resolved */
+	json_t *tags;  /* [{"Key","Value"}]: own, stack's, aws:cloudformation:* */
+	json_t *state; /* {"physical", "attrs"}; the handler fills them */
 	/* Of the call that failed. */
 	const char *service, *code, *message;
 };
