@@ -146,10 +146,11 @@ const json_t *cloud_take_fault(struct cloud *c, const char *service, const char 
  * Merged (RFC 7396).
  * Also "list_lag_ms", "speed", "offerings":{"p5.48xlarge":["usw2-az1"]},
  * "foreign_buckets":["taken-name"], "denied_actions":["ec2:CreateVpc"] (what
- * SimulatePrincipalPolicy denies), "node_errors": {id: {"code", "times"}} of the batch
- * calls, "keys": {access key: secret} of the same caller, "policies": {access key:
- * policy document} that binds calls signed with that key (see authorize.h),
- * "node_faults": {id: {"type", "reason", "action"}}: see sagemaker/health.c.
+ * SimulatePrincipalPolicy denies), "balancers_left": true (groups of load balancers
+ * outlive them), "node_errors": {id: {"code", "times"}} of the batch calls, "keys":
+ * {access key: secret} of the same caller, "policies": {access key: policy document} that
+ * binds calls signed with that key (see authorize.h), "node_faults": {id: {"type",
+ * "reason", "action"}}: see sagemaker/health.c.
  */
 void cloud_configure(struct cloud *c, const json_t *settings);
 const json_t *cloud_settings(struct cloud *c);

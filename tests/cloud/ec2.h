@@ -48,6 +48,9 @@ const char *ec2_create_group(struct cloud *c, struct arena *a, const char *vpc_i
 			     const char *name, const char *description,
 			     const json_t *tags);
 void ec2_delete_group(struct cloud *c, const char *id);
+/* Everything from `from` may enter the group; and the rules of others that name it go. */
+void ec2_allow_group(struct cloud *c, struct arena *a, const char *id, const char *from);
+void ec2_forget_group(struct cloud *c, const char *id);
 
 /* --- zones ------------------------------------------------------------------ */
 

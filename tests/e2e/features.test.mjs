@@ -168,7 +168,8 @@ test('a part that a hand has taken is seen, and made anew', async () => {
 	const {training_operator: was} = await features();
 	const role = was.parts.find(p => p.part === 'role').name;
 
-	command('aws', ['iam', 'delete-role-policy', '--role-name', role, '--policy-name', 'instantstart']);
+	command('aws', ['iam', 'detach-role-policy', '--role-name', role, '--policy-arn',
+		'arn:aws:iam::aws:policy/AmazonSageMakerHyperPodTrainingOperatorAccess']);
 	const {training_operator: t} = await features();
 
 	assert.equal(t.state, 'partial');

@@ -115,7 +115,8 @@ for (const to of ['sagemaker.amazonaws.com', 'hyperpod.sagemaker.amazonaws.com']
 for (const action of new Set(policy.Statement.flatMap(s => s.Action))) {
 	const [prefix, name] = action.split(':');
 	const service = {servicequotas: 'service-quotas'}[prefix] ?? prefix;
-	const own = {'s3:ListBucket': 1, 's3:PutBucketPublicAccessBlock': 1, 'iam:PassRole': 1};
+	const own = {'s3:ListBucket': 1, 's3:PutBucketPublicAccessBlock': 1,
+		's3:GetBucketPublicAccessBlock': 1, 'iam:PassRole': 1};
 
 	t.count(`action ${action}`, own[action] || model(service).operations[name] ? null
 		: 'no operation of that name');

@@ -586,6 +586,21 @@ Test(domain_parts, a_mount_helper_that_does_not_fit_is_no_fault_of_the_bucket)
 	"{'NetworkInterfaceId':'eni-2','Status':'in-use','Description':'ELB app/x',"     \
 	"'Attachment':{'InstanceOwnerId':'amazon-elb'}}"
 
+/* The stack that made the EKS cluster, and what stands in it. */
+#define OUR_STACK                                                                        \
+	"'eks:DescribeCluster':{'cluster':{'status':'ACTIVE','name':'demo'}},"           \
+	"'cloudformation:DescribeStacks':{'Stacks':[{'StackName':'instantstart-demo',"   \
+	"'StackStatus':'CREATE_COMPLETE','Tags':[{'Key':'instantstart:cluster',"         \
+	"'Value':'demo'}]}]}"
+#define FRONT                                                                            \
+	"{'metadata':{'namespace':'web','name':'front'},'spec':{'type':'LoadBalancer'}}"
+#define API_INGRESS                                                                      \
+	"{'metadata':{'namespace':'web','name':'api'},'spec':{'ingressClassName':"       \
+	"'alb'}}"
+#define GATEWAY                                                                          \
+	"{'metadata':{'namespace':'web','name':'in','finalizers':['gateway.k8s.aws/"     \
+	"alb'],'deletionTimestamp':'2026-01-02T03:00:00Z'}}"
+
 Test(domain_parts, left_over_interfaces_go_others_are_named)
 {
 	static const struct scene rows[] = {
@@ -611,14 +626,86 @@ Test(domain_parts, left_over_interfaces_go_others_are_named)
 			 IN_SUBNET("{'NetworkInterfaceId':'eni-3','Status':'available',"
 				   "'Description':'by hand'}"),
 		 .says = {"wait:", "eni-3", "!DeleteNetworkInterface"}},
-		{.id = "OP-07 a service with a load balancer is named before anything is deleted",
+		{.id = "OP-07 what has load balancers is named before anything is deleted",
 		 .kind = "delete_cluster",
 		 .step = "check_load_balancers",
+		 .answers = "{" OUR_STACK ",'kubernetes:list services':{'items':[" FRONT
+			    "]},'kubernetes:list ingresses':{'items':[" API_INGRESS "]}}",
+		 .says = {"advance", "warning: the load balancers of these go, too: ",
+			  "Ingress web/api, Service web/front"}},
+		{.id = "a file system that the driver made for a claim is the user's",
+		 .kind = "delete_cluster",
+		 .step = "check_load_balancers",
+		 .answers = "{" OUR_STACK
+			    ",'kubernetes:list services':{'items':[]},'kubernetes:list "
+			    "persistentvolumes':{'items':[{'metadata':{'name':'pvc-1',"
+			    "'annotations':{'pv.kubernetes.io/provisioned-by':"
+			    "'fsx.csi.aws.com'}},'spec':{'claimRef':{'namespace':'team',"
+			    "'name':'scratch'},'csi':{'driver':'fsx.csi.aws.com',"
+			    "'volumeHandle':'fs-1'}}}]}}",
+		 .says = {"fail blocked human", "team/scratch (fs-1)"}},
+		{.id = "each goes with its object, the outer ones first",
+		 .kind = "delete_cluster",
+		 .step = "delete_load_balancers",
+		 .answers = "{" OUR_STACK ",'kubernetes:list services':{'items':[" FRONT
+			    "]},'kubernetes:list ingresses':{'items':[" API_INGRESS "]}}",
+		 .says = {"call kubernetes:delete ingresses",
+			  "Delete Ingress web/api and its load balancer"}},
+		{.id = "one that is held by a finalizer is waited for",
+		 .kind = "delete_cluster",
+		 .step = "delete_load_balancers",
+		 .answers = "{" OUR_STACK ",'kubernetes:list gateways':{'items':[" GATEWAY
+			    "]}}",
+		 .says = {"wait: the load balancers of Gateway web/in to be gone"}},
+		{.id = "for ten minutes: then its controller does not answer",
+		 .kind = "delete_cluster",
+		 .step = "delete_load_balancers",
+		 .age_s = 700,
+		 .answers = "{" OUR_STACK ",'kubernetes:list gateways':{'items':[" GATEWAY
+			    "]}}",
+		 .says = {"fail blocked human", "Gateway web/in",
+			  "see that its pods run"}},
+		{.id = "a binding that an Ingress brought goes with it",
+		 .kind = "delete_cluster",
+		 .step = "delete_load_balancers",
+		 .answers = "{" OUR_STACK
+			    ",'kubernetes:list targetgroupbindings':{'items':[{"
+			    "'metadata':{'namespace':'web','name':'k8s-1','finalizers':["
+			    "'elbv2.k8s.aws/resources'],'labels':{'ingress.k8s.aws/"
+			    "stack-name':'api'}}}]}}",
+		 .says = {"advance", "!call"}},
+		{.id = "an EKS cluster that stays keeps its load balancers",
+		 .kind = "delete_cluster",
+		 .step = "delete_load_balancers",
 		 .answers =
 			 "{'eks:DescribeCluster':{'cluster':{'status':'ACTIVE','name':'demo'}},"
-			 "'kubernetes:list services':{'items':[{'metadata':{'namespace':'web',"
-			 "'name':'front'},'spec':{'type':'LoadBalancer'}}]}}",
-		 .says = {"fail blocked human", "web/front"}},
+			 "'cloudformation:DescribeStacks':{'Stacks':[{'StackName':"
+			 "'instantstart-demo','StackStatus':'CREATE_COMPLETE','Tags':[]}]},"
+			 "'kubernetes:list services':{'items':[" FRONT "]}}",
+		 .says = {"advance", "!call"}},
+		{.id = "groups that the controller left: the rule that names one goes first",
+		 .kind = "delete_cluster",
+		 .step = "delete_balancer_groups",
+		 .answers =
+			 "{" OUR_STACK
+			 ",'ec2:DescribeSecurityGroups demo':{'SecurityGroups':["
+			 "{'GroupId':'sg-lb'}]},'ec2:DescribeSecurityGroups sg-lb':{"
+			 "'SecurityGroups':[{'GroupId':'sg-nodes','IpPermissions':[{"
+			 "'IpProtocol':'-1','UserIdGroupPairs':[{'GroupId':'sg-nodes'},{"
+			 "'GroupId':'sg-lb'}]}]}]},'ec2:DescribeNetworkInterfaces':{"
+			 "'NetworkInterfaces':[]}}",
+		 .says = {"call ec2:RevokeSecurityGroupIngress",
+			  "'GroupId':'sg-nodes','IpPermissions':[{",
+			  "'UserIdGroupPairs':[{'GroupId':'sg-lb'}]"}},
+		{.id = "and then the group",
+		 .kind = "delete_cluster",
+		 .step = "delete_balancer_groups",
+		 .answers = "{" OUR_STACK
+			    ",'ec2:DescribeSecurityGroups demo':{'SecurityGroups':["
+			    "{'GroupId':'sg-lb'}]},'ec2:DescribeSecurityGroups sg-lb':{"
+			    "'SecurityGroups':[]},'ec2:DescribeNetworkInterfaces':{"
+			    "'NetworkInterfaces':[]}}",
+		 .says = {"call ec2:DeleteSecurityGroup", "sg-lb"}},
 		{.id = "OP-07 gone is seen twice",
 		 .kind = "delete_cluster",
 		 .step = "delete_hyperpod",

@@ -64,6 +64,12 @@ const char *meant_cluster_name(struct arena *a, const json_t *value);
 		      .doc = "Role or user that may administer the cluster; "            \
 			     "ours when not given.")
 
+/* With the subnets of FIELDS_CONTROL_PLANE or FIELDS_NODES. */
+#define FIELD_TAG_SUBNETS(S)                                                             \
+	FIELD(S, tag_subnets, .dflt = "false",                                           \
+	      .doc = "Tag given subnets so that load balancers find them "               \
+		     "(kubernetes.io/role/elb, internal-elb).")
+
 static const char *const capacity_types[] = {"on_demand", "spot", "training_plan", NULL};
 static const char *const interface_modes[] = {"efa", "efa-only", NULL};
 

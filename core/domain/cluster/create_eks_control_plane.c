@@ -12,6 +12,7 @@
 #include "core/domain/cluster/eks_access.h"
 #include "core/domain/cluster/kinds.h"
 #include "core/domain/cluster/stack.h"
+#include "core/domain/network/subnet_role.h"
 #include "core/domain/step/leaves.h"
 #include "core/domain/step/names.h"
 #include "core/domain/step/read.h"
@@ -381,6 +382,7 @@ static const struct step steps[] = {
 	 .seen = read_seen,
 	 .plan = choose_network_plan,
 	 .choice = "network"},
+	SUBNET_ROLE_STEP("check"),
 	{.name = "clear_failed_stack",
 	 .phase = "stack",
 	 .title = "Clear an earlier failed stack",

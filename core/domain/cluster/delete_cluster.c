@@ -1,14 +1,15 @@
 /*
  * delete_cluster.c - everything of ours, in the order that works.
  *
- * HyperPod first (the service removes its interfaces by the nodes' role), then
- * roles, left-over interfaces and subnets, then the stack, then logs and our
- * objects. Resumable at every row, also after a create that stopped anywhere.
- * The user's data stays: buckets with objects, unless named in the request.
+ * Load balancers first, while the controller that made them runs; then HyperPod (the
+ * service removes its interfaces by the nodes' role), then roles, left-over interfaces
+ * and subnets, then the stack, then logs and our objects. Resumable at every row, also
+ * after a create that stopped anywhere. The user's data stays: buckets with objects,
+ * unless named in the request.
  */
 #include <string.h>
 
-#include "core/domain/cluster/eks_access.h"
+#include "core/domain/cluster/balancers.h"
 #include "core/domain/cluster/kinds.h"
 #include "core/domain/cluster/stack.h"
 #include "core/domain/cluster/teardown.h"
@@ -18,52 +19,6 @@
 #include "core/json/tree.h"
 
 enum { GONE_SPACING_S = 5 };
-
-/* --- load balancers: they would hold the VPC ----------------------------------- */
-
-static bool services_observe(struct step_ctx *c, struct exchange *x)
-{
-	if (read_aws(c, x, "eks", AWS_EKS_DescribeCluster,
-		     json_packf(c->arena, "{s:s}", "name", eks_name(c))))
-		return true;
-	if (!streq(json_str_or(saw(c, "eks"), "cluster.status", ""), "ACTIVE"))
-		return false;
-	if (!json_at(c->data, "eks"))
-		eks_save(c, json_at(saw(c, "eks"), "cluster"));
-	return read_kube(c, x, "services",
-			 &(struct kube_request){
-				 .verb = KUBE_LIST, .api = "v1", .plural = "services"});
-}
-
-static void services_plan(struct step_ctx *c, struct exchange *x)
-{
-	struct buf names;
-	size_t i;
-	json_t *s;
-
-	(void)x;
-	if (json_at(c->data, "eks") && !saw_ok(c, "services") && !c->planning)
-		/* A cluster that is broken must be deletable all the same. */
-		step_warn(c,
-			  "its Kubernetes API does not answer (%s): load balancers could "
-			  "not be looked for",
-			  saw_code(c, "services"));
-	buf_init(&names, c->arena, 300);
-	json_array_foreach(json_at(saw(c, "services"), "items"), i, s)
-		if (streq(json_str_or(s, "spec.type", ""), "LoadBalancer"))
-			buf_printf(&names, "%s%s/%s", names.len ? ", " : "",
-				   json_str_or(s, "metadata.namespace", "?"),
-				   json_str_or(s, "metadata.name", "?"));
-	if (names.len) {
-		struct err *e =
-			step_fail(c, ERR_BLOCKED,
-				  "services with load balancers hold the network: %s",
-				  buf_cstr(&names));
-		err_fix(e,
-			"Delete these services (their load balancers go with them), then "
-			"retry.");
-	}
-}
 
 /*
  * Of that name, but without our tag. What we never made stays, and is no reason
@@ -282,12 +237,22 @@ static const struct step steps[] = {
 	PROTECT_STEP(cluster_protections),
 	{.name = "check_load_balancers",
 	 .phase = "check",
-	 .title = "Check that no load balancer holds the network",
+	 .title = "Look for what holds the network",
 	 .effect = EFFECT_READ,
 	 .sees_errors = true,
-	 .observe = services_observe,
+	 .observe = balancers_check_observe,
 	 .seen = read_seen,
-	 .plan = services_plan},
+	 .plan = balancers_check_plan},
+	{.name = "delete_load_balancers",
+	 .phase = "balancers",
+	 .title = "Delete load balancers while their controller runs",
+	 .effect = EFFECT_CONVERGENT,
+	 .deadline_s = 1800,
+	 .sees_errors = true,
+	 .observe = balancers_observe,
+	 .seen = read_seen,
+	 .plan = balancers_plan,
+	 .absorb = teardown_absorb},
 	{.name = "delete_hyperpod",
 	 .phase = "hyperpod",
 	 .title = "Delete the HyperPod cluster",
@@ -301,6 +266,16 @@ static const struct step steps[] = {
 	 .wait = &wait_deletion},
 	TEARDOWN_STEP("delete_interfaces", "network", "Remove left-over interfaces",
 		      teardown_interfaces, NULL),
+	{.name = "delete_balancer_groups",
+	 .phase = "network",
+	 .title = "Delete security groups of load balancers",
+	 .effect = EFFECT_CONVERGENT,
+	 .deadline_s = 1800,
+	 .sees_errors = true,
+	 .observe = balancer_groups_observe,
+	 .seen = read_seen,
+	 .plan = balancer_groups_plan,
+	 .absorb = balancer_groups_absorb},
 	{.name = "delete_subnets",
 	 .phase = "network",
 	 .title = "Delete the compute subnets",
@@ -374,6 +349,7 @@ static const struct step steps[] = {
 };
 
 static const struct phase_title phase_titles[] = {
+	{"balancers", "Load balancers"},
 	{"hyperpod", "HyperPod cluster"},
 	{.name = NULL},
 };

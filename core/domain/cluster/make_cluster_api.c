@@ -50,6 +50,7 @@ struct create_cluster {
 	const char *zone;
 	MEMBERS_NODES
 	MEMBERS_CONTROL_PLANE
+	bool tag_subnets;
 	struct storage_part storage;
 	MEMBERS_MADE
 };
@@ -60,6 +61,7 @@ static const struct field create_cluster_in[] = {
 	FIELD_ZONE(struct create_cluster, FIELD_REQUIRED),
 	FIELDS_NODES(struct create_cluster),
 	FIELDS_CONTROL_PLANE(struct create_cluster),
+	FIELD_TAG_SUBNETS(struct create_cluster),
 	FIELD_STRUCT(struct create_cluster, storage, struct storage_part, storage_part_in,
 		     .doc = "The storage to mount; the shared bucket when not given."),
 	FIELDS_MADE(struct create_cluster),
@@ -100,6 +102,7 @@ struct create_control_plane {
 	const char *name;
 	const char *zone;
 	MEMBERS_CONTROL_PLANE
+	bool tag_subnets;
 	MEMBERS_MADE
 };
 
@@ -108,7 +111,9 @@ static const struct field create_control_plane_in[] = {
 			   "Name of the cluster and of the EKS cluster."),
 	FIELD_ZONE(struct create_control_plane, 0),
 	FIELDS_CONTROL_PLANE(struct create_control_plane),
-	FIELDS_MADE(struct create_control_plane), FIELD_END};
+	FIELD_TAG_SUBNETS(struct create_control_plane),
+	FIELDS_MADE(struct create_control_plane),
+	FIELD_END};
 
 static bool run_create_control_plane(struct call *c, const void *in, struct reply *ret,
 				     struct err *e)

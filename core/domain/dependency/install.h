@@ -38,6 +38,7 @@ void component_state(struct step_ctx *c, const struct component *k, const char *
 		     const char *version);
 /* on_fail of every row: records, then goes on with the next component. */
 void component_failed(struct step_ctx *c);
+/* One that takes pods, now: being Ready is not enough (step/usable.h). */
 bool any_node_ready(const json_t *nodes);
 
 /* The association of the service account: keys "list" and "one". */

@@ -10,6 +10,7 @@
 #include "core/domain/cluster/kinds.h"
 #include "core/domain/dependency/install.h"
 #include "core/domain/step/read.h"
+#include "core/domain/step/usable.h"
 #include "core/json/tree.h"
 
 const struct component *component_here(const struct step_ctx *c)
@@ -95,13 +96,9 @@ bool any_node_ready(const json_t *nodes)
 	size_t i;
 	json_t *node;
 
-	json_array_foreach(nodes, i, node) {
-		const json_t *ready =
-			json_find(json_at(node, "status.conditions"), "type", "Ready");
-
-		if (streq(json_str_or(ready, "status", ""), "True"))
+	json_array_foreach(nodes, i, node)
+		if (node_takes_pods(node))
 			return true;
-	}
 	return false;
 }
 
@@ -231,7 +228,8 @@ static const struct step steps[] = {
 	 .phase = "conclude",
 	 .title = "Sum up",
 	 .effect = EFFECT_READ,
-	 .deadline_s = 1800,
+	 /* Deep health checks keep nodes from taking pods for about two hours. */
+	 .deadline_s = 3 * 3600,
 	 .plan = conclude_plan,
 	 .wait = &wait_kubernetes,
 	 .retry_step = "read_eks"},
@@ -256,7 +254,7 @@ const struct kind kind_reconcile_dependencies = {
 	.title = "Reconcile dependencies",
 	.steps = steps,
 	.phase_titles = phase_titles,
-	.deadline_s = 3 * 3600,
+	.deadline_s = 5 * 3600,
 	.locks = lock_cluster,
 	.no_undo =
 		"What is installed may be used by others by now. Without undo it stops "

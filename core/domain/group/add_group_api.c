@@ -19,6 +19,7 @@ struct add_group {
 	const char *interface_mode;
 	const char *zone;
 	const char *subnet_id;
+	bool tag_subnets;
 	const char *security_group_id;
 	int64_t volume_size_gb;
 	MEMBERS_GROUP_SOFT
@@ -50,6 +51,7 @@ static const struct field add_group_in[] = {
 	FIELD_ZONE(struct add_group, 0),
 	FIELD(struct add_group, subnet_id, .pattern = "subnet-[0-9a-f]{8,17}",
 	      .doc = "Instead of zone: a private subnet; fixed."),
+	FIELD_TAG_SUBNETS(struct add_group),
 	FIELD(struct add_group, security_group_id, .pattern = "sg-[0-9a-f]{8,17}",
 	      .doc = "Security group of the nodes; those of the cluster."),
 	FIELD(struct add_group, volume_size_gb, .min = 100, .max = 16384, .dflt = "500",

@@ -13,13 +13,16 @@ struct create_hyperpod {
 	const char *cluster;
 	const char *zone;
 	MEMBERS_NODES
+	bool tag_subnets;
 	MEMBERS_MADE
 };
 
 static const struct field create_hyperpod_in[] = {
 	FIELD_CLUSTER_OR_SELECTED(struct create_hyperpod, cluster),
 	FIELD_ZONE(struct create_hyperpod, FIELD_REQUIRED),
-	FIELDS_NODES(struct create_hyperpod), FIELDS_MADE(struct create_hyperpod),
+	FIELDS_NODES(struct create_hyperpod),
+	FIELD_TAG_SUBNETS(struct create_hyperpod),
+	FIELDS_MADE(struct create_hyperpod),
 	FIELD_END};
 
 static bool run_create_hyperpod(struct call *c, const void *in, struct reply *ret,

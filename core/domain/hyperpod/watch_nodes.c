@@ -12,6 +12,7 @@
 #include "core/domain/hyperpod/wish.h"
 #include "core/domain/node/node_out.h"
 #include "core/domain/step/read.h"
+#include "core/domain/step/usable.h"
 #include "core/json/tree.h"
 
 /* Of all groups, so that ours may be far down. */
@@ -147,17 +148,28 @@ static int64_t ready_nodes(const struct step_ctx *c)
 	json_t *node;
 
 	json_array_foreach(nodes, i, node) {
-		const json_t *cond =
-			json_find(json_at(node, "status.conditions"), "type", "Ready");
 		const json_t *labels = json_at(node, "metadata.labels");
 		const char *of_group =
 			json_string_value(json_object_get(labels, GROUP_LABEL));
 
-		if (streq(json_str_or(cond, "status", ""), "True") &&
+		if (node_has_arrived(node) &&
 		    streq(of_group, step_input(c, "group_name")))
 			ready++;
 	}
 	return ready;
+}
+
+/* ", 2 of which are under health checks"; "" when none is. */
+static const char *checked_text(const struct step_ctx *c)
+{
+	long long n = 0;
+	size_t i;
+	json_t *node;
+
+	json_array_foreach(json_at(saw(c, "nodes"), "items"), i, node)
+		n += node_is_checked(node);
+	return n ? arena_printf(c->arena, "; %lld under health checks of the service", n)
+		 : "";
 }
 
 static void no_capacity(struct step_ctx *c, const char *text)
@@ -347,8 +359,8 @@ static bool all_ready(struct step_ctx *c)
 	}
 	ready = ready_nodes(c);
 	if (ready < target(c)) {
-		step_wait(c, 15, "%lld of %lld nodes to be Ready in Kubernetes",
-			  (long long)ready, (long long)target(c));
+		step_wait(c, 15, "%lld of %lld nodes to be Ready in Kubernetes%s",
+			  (long long)ready, (long long)target(c), checked_text(c));
 		return false;
 	}
 	return true;

@@ -14,6 +14,7 @@
 #ifndef INSTANTSTART_DOMAIN_NETWORK_COMPUTE_SUBNET_H
 #define INSTANTSTART_DOMAIN_NETWORK_COMPUTE_SUBNET_H
 
+#include "core/domain/network/subnet_role.h"
 #include "core/op/kind.h"
 
 enum { COMPUTE_SUBNET_BITS = 20 };
@@ -77,6 +78,7 @@ int64_t node_addresses(const json_t *type, const char *interface_mode);
 		 .seen = read_seen,                                                      \
 		 .plan = subnet_route_plan,                                              \
 		 .absorb = subnet_route_absorb},                                         \
+		SUBNET_ROLE_STEP("network"),                                             \
 		{.name = "check_way_to_s3",                                              \
 		 .phase = "network",                                                     \
 		 .title = "Check that nodes reach S3",                                   \

@@ -108,6 +108,23 @@ void ec2_delete_group(struct cloud *c, const char *id)
 	cloud_delete(c, "ec2.group", id);
 }
 
+void ec2_allow_group(struct cloud *c, struct arena *a, const char *id, const char *from)
+{
+	rule_add(c, a, id, false, rule_to_group(c, a, from));
+}
+
+void ec2_forget_group(struct cloud *c, const char *id)
+{
+	json_t *rules = cloud_table(c, "ec2.rule"), *rule;
+	const char *rule_id;
+	void *next;
+
+	json_object_foreach_safe(rules, next, rule_id, rule)
+		if (streq(json_str_at(rule, "ReferencedGroupInfo.GroupId"), id) &&
+		    !streq(json_str_at(rule, "GroupId"), id))
+			json_object_del(rules, rule_id);
+}
+
 bool ec2_create_group_op(struct cloud_call *call, json_t **ret_out)
 {
 	const char *name = json_str_at(call->in, "GroupName");

@@ -176,6 +176,7 @@ static void run_reactive(struct ks *k)
 	ks_run_workloads(k);
 	ks_run_scheduler(k);
 	ks_run_garbage(k);
+	ks_run_balancers(k);
 }
 
 /* Controllers feed each other; a round without a write is the end. When nothing

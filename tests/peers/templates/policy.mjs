@@ -32,7 +32,8 @@ const arn = (service, rest, region = 'us-west-2', account = ACCOUNT) =>
 	`arn:aws:${service}:${region}:${account}:${rest}`;
 const role = name => arn('iam', `role/${name}`, '');
 const S3 = {HeadBucket: 'ListBucket', ListObjectsV2: 'ListBucket', HeadObject: 'GetObject',
-	PutPublicAccessBlock: 'PutBucketPublicAccessBlock', ListBuckets: 'ListAllMyBuckets',
+	PutPublicAccessBlock: 'PutBucketPublicAccessBlock',
+	GetPublicAccessBlock: 'GetBucketPublicAccessBlock', ListBuckets: 'ListAllMyBuckets',
 	PutBucketEncryption: 'PutEncryptionConfiguration', DeleteObjects: 'DeleteObject'};
 const SERVICES = {'service-quotas': 'servicequotas'};
 
