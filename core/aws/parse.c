@@ -94,16 +94,16 @@ static bool describes_body(const char *header)
 	return str_starts(header, "content-") || streq(header, "last-modified");
 }
 
-/* Bytes of an object; any other body that is one member is XML. */
+/* Bytes of an object, the text of a policy; any other body that is one member is XML. */
 static bool gives_bytes(const struct aws_op *op)
 {
-	return streq(op->answer, "Body");
+	return streq(op->answer, "Body") || streq(op->answer, "Policy");
 }
 
 static void put_headers(json_t *out, const struct aws_op *op,
 			const struct http_answer *ans, struct arena *a)
 {
-	bool object = gives_bytes(op) || str_starts(op->http, "HEAD /{Key");
+	bool object = streq(op->answer, "Body") || str_starts(op->http, "HEAD /{Key");
 
 	for (const struct s3_answer_header *h = s3_answer_headers; h->header; h++) {
 		const char *value = http_header_of(ans, h->header);

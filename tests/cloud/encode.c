@@ -233,7 +233,10 @@ void encode_answer(struct arena *a, const struct model_op *op, const struct wire
 	ret->status = status ? status : 200;
 	if (op->protocol == PROTO_REST_JSON || op->protocol == PROTO_REST_XML)
 		encode_headers(a, op, out, ret);
-	if (payload && model_type(model_ref_shape(op, ref)) == SHAPE_BLOB)
+	const enum shape_type type =
+		payload ? model_type(model_ref_shape(op, ref)) : SHAPE_STRUCTURE;
+
+	if (type == SHAPE_BLOB || type == SHAPE_STRING)
 		encode_blob(a, json_object_get(out, payload), ret);
 	else if (op->protocol == PROTO_JSON || op->protocol == PROTO_REST_JSON)
 		encode_json(a, op, out, ret);

@@ -27,6 +27,9 @@ bool iam_role_has_policy(struct cloud *c, const json_t *role, const char *policy
 /* Whether an inline policy names the action. What attached ones allow is not read:
  * a role that has any is taken at its word. */
 bool iam_role_mentions(const json_t *role, const char *action);
+/* Whether its policies allow the action on anything: inline and customer-managed ones
+ * are evaluated; of AWS's own those count that are known to. */
+bool iam_role_allows(struct cloud *c, const json_t *role, const char *action);
 /* Claims of a JWT from its middle part on; NULL when unreadable. */
 json_t *iam_jwt_claims(struct arena *a, const char *payload);
 struct clock *cloud_auth_clock(struct cloud *c);

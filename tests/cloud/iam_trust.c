@@ -2,6 +2,7 @@
 #include <openssl/evp.h>
 #include <string.h>
 
+#include "tests/cloud/authorize.h"
 #include "tests/cloud/iam_ops.h"
 
 json_t *iam_find_role(struct cloud *c, const char *arn)
@@ -114,6 +115,54 @@ bool iam_role_mentions(const json_t *role, const char *action)
 		if (strstr(json_string_value(text), action))
 			return true;
 	return json_array_size(json_object_get(role, "_attached")) > 0;
+}
+
+static bool document_allows(const char *text, const char *action)
+{
+	json_t *doc = text ? json_loads(text, 0, NULL) : NULL;
+	const bool yes = doc && policy_allows(doc, action, "*", NULL);
+
+	json_decref(doc);
+	return yes;
+}
+
+static bool attached_allows(struct cloud *c, const char *arn, const char *action)
+{
+	static const struct {
+		const char *policy, *action;
+	} known[] = {
+		{"AmazonSageMakerFullAccess", "cloudwatch:DescribeAlarms"},
+		{"CloudWatchReadOnlyAccess", "cloudwatch:DescribeAlarms"},
+		{"CloudWatchFullAccess", "cloudwatch:DescribeAlarms"},
+	};
+	const json_t *own = cloud_get(c, "iam.policy", arn);
+	const char *slash = strrchr(arn, '/');
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (slash && streq(slash + 1, known[i].policy) &&
+		    streq(action, known[i].action))
+			return true;
+	return own &&
+	       document_allows(
+		       json_str_at(json_find(json_at(own, "_versions"), "VersionId",
+					     json_str_or(own, "DefaultVersionId", "")),
+				   "_text"),
+		       action);
+}
+
+bool iam_role_allows(struct cloud *c, const json_t *role, const char *action)
+{
+	json_t *text, *one;
+	const char *name;
+	size_t i;
+
+	json_object_foreach(json_object_get(role, "_inline"), name, text)
+		if (document_allows(json_string_value(text), action))
+			return true;
+	json_array_foreach(json_object_get(role, "_attached"), i, one)
+		if (attached_allows(c, json_str_or(one, "PolicyArn", ""), action))
+			return true;
+	return false;
 }
 
 bool iam_role_has_policy(struct cloud *c, const json_t *role, const char *policy_arn)

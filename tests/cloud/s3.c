@@ -256,6 +256,36 @@ static bool get_public_block(struct cloud_call *call, json_t **ret_out)
 	return true;
 }
 
+static bool put_policy(struct cloud_call *call, json_t **ret_out)
+{
+	json_t *bucket = s3_bucket(call);
+	const char *text = json_str_at(call->in, "Policy");
+	struct err e;
+
+	(void)ret_out;
+	if (!bucket)
+		return false;
+	if (!text || !json_at(json_parse(call->arena, str_of(text), &e), "Statement"))
+		return cloud_fault(call, "MalformedPolicy",
+				   "Policies must be valid JSON and the first byte must "
+				   "be '{'");
+	return put_member(call, bucket, "_policy", json_string(text));
+}
+
+static bool get_policy(struct cloud_call *call, json_t **ret_out)
+{
+	json_t *bucket = s3_bucket(call);
+
+	if (!bucket)
+		return false;
+	if (!json_object_get(bucket, "_policy"))
+		return s3_missing(call, "NoSuchBucketPolicy",
+				  "The bucket policy does not exist");
+	*ret_out = json_packf(call->arena, "{s:O}", "Policy",
+			      json_object_get(bucket, "_policy"));
+	return true;
+}
+
 static bool put_encryption(struct cloud_call *call, json_t **ret_out)
 {
 	json_t *bucket = s3_bucket(call);
@@ -324,6 +354,8 @@ static const struct cloud_op ops[] = {
 	{"DeleteBucketTagging", true, delete_tagging},
 	{"PutPublicAccessBlock", true, put_public_block},
 	{"GetPublicAccessBlock", false, get_public_block},
+	{"PutBucketPolicy", true, put_policy},
+	{"GetBucketPolicy", false, get_policy},
 	{"PutBucketEncryption", true, put_encryption},
 	{"GetBucketEncryption", false, get_encryption},
 	{"PutBucketVersioning", true, put_versioning},

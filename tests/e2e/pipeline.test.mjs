@@ -63,18 +63,21 @@ test('by curl, as the README has it; the job that is repeated finds the same clu
 	assert(cluster.dependencies.every(d => d.observed.state === 'ready'), JSON.stringify(cluster.dependencies));
 });
 
-function kubectl(...args)
+function kubectl(args, input = '')
 {
-	const done = spawnSync(`${tools}/kubectl`, args, {encoding: 'utf8', env: {...shellEnv(s),
+	const done = spawnSync(`${tools}/kubectl`, args, {encoding: 'utf8', input, env: {...shellEnv(s),
 		AWS_REGION: 'us-west-2', KUBECONFIG: `${s.dir}/kubeconfig`}});
 
 	assert.equal(done.status, 0, done.stderr);
 	return done.stdout;
 }
 
+const apply = object => kubectl(['apply', '--validate=false', '-f', '-'], JSON.stringify(object));
+
 test('what was made is what was asked for, in the cloud\'s own words', async () => {
 	const state = await s.cloud.state();
 	const cluster = state['sagemaker.cluster'].nightly;
+
 	assert.equal(cluster.NodeRecovery, 'Automatic');
 	assert.equal(cluster.NodeProvisioningMode, 'Continuous');
 	assert.equal(cluster.InstanceGroups[0].CurrentCount, 2);
@@ -83,7 +86,7 @@ test('what was made is what was asked for, in the cloud\'s own words', async () 
 		`${s.dir}/kubeconfig`], {encoding: 'utf8', env: {...shellEnv(s), AWS_REGION: 'us-west-2'}});
 
 	assert.equal(kubeconfig.status, 0, kubeconfig.stderr);
-	const all = JSON.parse(kubectl('get', 'nodes,pvc,pv,jobs', '-A', '-o', 'json')).items;
+	const all = JSON.parse(kubectl(['get', 'nodes,pvc,pv,jobs', '-A', '-o', 'json'])).items;
 	const of = kind => all.filter(o => o.kind === kind);
 
 	assert.equal(of('Node').length, 2);
@@ -217,8 +220,10 @@ test('delete keeps the user\'s data and leaves nothing else', async () => {
 	assert.equal(put.status, 0, put.stderr);
 	/* What the load balancer controller makes for these stands in the VPC, in no stack;
 	 * one of its groups it forgets. */
-	kubectl('create', 'service', 'loadbalancer', 'front', '--tcp=80:80');
-	kubectl('create', 'ingress', 'api', '--class=alb', '--rule=/=front:80');
+	apply({apiVersion: 'v1', kind: 'Service', metadata: {name: 'front'}, spec: {type: 'LoadBalancer',
+		selector: {app: 'x'}, ports: [{port: 80}]}});
+	apply({apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', metadata: {name: 'api'}, spec: {
+		ingressClassName: 'alb', defaultBackend: {service: {name: 'front', port: {number: 80}}}}});
 	const groups = await waitFor('groups of load balancers', async () => {
 		const all = Object.values((await s.cloud.state())['ec2.group']).filter(g => g.Tags?.some(t =>
 			t.Key === 'elbv2.k8s.aws/cluster' && t.Value === 'nightly'));

@@ -252,6 +252,11 @@ static const struct answer_case answers[] = {
 	 {0},
 	 "{\"PublicAccessBlockConfiguration\":{\"BlockPublicAcls\":true,"
 	 "\"IgnorePublicAcls\":false}}"},
+	{AWS_S3_GetBucketPolicy,
+	 200,
+	 "{\"Statement\":[]}",
+	 {0},
+	 "{\"Policy\":\"{\\\"Statement\\\":[]}\"}"},
 	/* Unknown members survive: structures, lists and texts. */
 	{AWS_EC2_DescribeVpcs,
 	 200,

@@ -101,7 +101,8 @@ static const char *role_for(struct site *s, const char *account)
 
 	return json_str_at(
 		lab_call(&s->l, "iam", "CreateRole", "{s:s,s:s}", "RoleName",
-			 arena_printf(&s->l.arena, "r%zu", lab_rows(&s->l, "iam.role")),
+			 arena_printf(&s->l.arena, "SageMakerHyperPodInference-%zu",
+				      lab_rows(&s->l, "iam.role")),
 			 "AssumeRolePolicyDocument", document),
 		"Role.Arn");
 }

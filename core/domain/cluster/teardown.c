@@ -21,6 +21,7 @@ const enum role_purpose teardown_role_training = ROLE_TRAINING_OPERATOR;
 const enum role_purpose teardown_role_inference = ROLE_INFERENCE;
 const enum role_purpose teardown_role_inference_scale = ROLE_INFERENCE_SCALE;
 const enum role_purpose teardown_role_inference_load = ROLE_INFERENCE_LOAD;
+const enum role_purpose teardown_role_gated_models = ROLE_GATED_MODELS;
 const enum role_purpose teardown_role_autoscaling = ROLE_AUTOSCALING;
 
 void teardown_absorb(struct step_ctx *c, const struct answer *a)

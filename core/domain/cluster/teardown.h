@@ -23,7 +23,7 @@ void teardown_absorb(struct step_ctx *c, const struct answer *a);
 extern const enum role_purpose teardown_role_nodes, teardown_role_s3_csi,
 	teardown_role_fsx_csi, teardown_role_load_balancers, teardown_role_autoscaling,
 	teardown_role_training, teardown_role_inference, teardown_role_inference_scale,
-	teardown_role_inference_load;
+	teardown_role_inference_load, teardown_role_gated_models;
 bool teardown_role_observe(struct step_ctx *c, struct exchange *x);
 void teardown_role_plan(struct step_ctx *c, struct exchange *x);
 

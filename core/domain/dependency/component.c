@@ -12,8 +12,9 @@ static json_t *inference_values(struct step_ctx *c)
 	const bool scale = json_bool_or(c->data, "bundled.scale", true);
 	const bool load = json_bool_or(c->data, "bundled.load", true);
 	json_t *v = json_packf(
-		c->arena, "{s:s, s:s, s:s, s:{s:b}, s:{s:b}}", "executionRoleArn",
-		name_role_arn(c, ROLE_INFERENCE), "tlsCertificateS3Bucket",
+		c->arena, "{s:s, s:s, s:s, s:s, s:{s:b}, s:{s:b}}", "executionRoleArn",
+		name_role_arn(c, ROLE_INFERENCE), "jumpstartGatedModelDownloadRoleArn",
+		name_role_arn(c, ROLE_GATED_MODELS), "tlsCertificateS3Bucket",
 		name_tls_bucket(c), "hyperpodClusterArn",
 		step_get(c, "hyperpod_arn") ? step_get(c, "hyperpod_arn") : "", "alb",
 		"enabled", load, "keda", "enabled", scale);
@@ -27,6 +28,26 @@ static json_t *inference_values(struct step_ctx *c)
 			 json_pack("{s:b, s:s}", "enabled", 1, "roleArn",
 				   name_role_arn(c, ROLE_INFERENCE_SCALE)));
 	return v;
+}
+
+/*
+ * Its webhook answers for everything that is made of certificates, so it runs on nodes
+ * under deep health checks too, which take an hour or two; the taint is the service's.
+ * CoreDNS does not: nothing of ours needs names before nodes take pods.
+ */
+static json_t *health_toleration(void)
+{
+	return json_pack("[{s:s, s:s}]", "key",
+			 "sagemaker.amazonaws.com/node-health-status", "operator",
+			 "Exists");
+}
+
+static json_t *cert_manager_values(struct step_ctx *c)
+{
+	return json_packf(c->arena, "{s:o, s:{s:o}, s:{s:o}}", "tolerations",
+			  health_toleration(), "webhook", "tolerations",
+			  health_toleration(), "cainjector", "tolerations",
+			  health_toleration());
 }
 
 #define CSI_DRIVER(z)                                                                    \
@@ -66,6 +87,7 @@ const struct component component_cert_manager = {
 		 .ns = "cert-manager",
 		 .name = "cert-manager-webhook"},
 	.pods = 3,
+	.values = cert_manager_values,
 };
 const struct component component_s3_csi = {
 	.name = "s3_csi",

@@ -71,6 +71,7 @@ const char *hyperpod_images_missing(const struct step_ctx *c);
 json_t *load_balancer_statements(struct step_ctx *c);
 /* Policies that the roles of CSI drivers and controllers need. */
 extern const struct role_spec role_s3_csi, role_fsx_csi, role_load_balancers,
-	role_training, role_inference, role_inference_scale, role_inference_load;
+	role_training, role_inference, role_inference_scale, role_inference_load,
+	role_gated_models;
 
 #endif

@@ -81,6 +81,38 @@ static json_t *trusted_account(struct step_ctx *c, const char *account)
 			 "StringEquals", equals);
 }
 
+/*
+ * The operator makes a service account for each model, in the model's namespace: no
+ * exact name can be told. AWS's own set-up trusts the same pattern; the role may only
+ * fetch models of the public hub.
+ */
+static json_t *gated_trust(struct step_ctx *c)
+{
+	json_t *one = trusted_account(c, "x");
+	json_t *equals = json_at(one, "Condition.StringEquals"), *like = json_object();
+	const char *key, *sub = NULL;
+	json_t *v;
+
+	json_object_foreach(equals, key, v)
+		if (str_starts(json_string_value(v), "system:serviceaccount:"))
+			sub = arena_strdup(c->arena, key);
+	json_object_set_new(
+		like, sub,
+		json_string(
+			"system:serviceaccount:*:hyperpod-inference-service-account*"));
+	json_object_del(equals, sub);
+	json_object_set_new(json_at(one, "Condition"), "StringLike", like);
+	return json_pack("[o]", one);
+}
+
+const struct role_spec role_gated_models = {
+	.purpose = ROLE_GATED_MODELS,
+	.description = "Download of gated models for HyperPod inference",
+	.trust = gated_trust,
+	.given = role_is_unwanted,
+	.managed = {"AmazonSageMakerHyperPodGatedModelAccess"},
+};
+
 static json_t *inference_trust(struct step_ctx *c)
 {
 	return json_pack("[{s:s, s:{s:s}, s:s}, o]", "Effect", "Allow", "Principal",

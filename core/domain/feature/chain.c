@@ -64,7 +64,8 @@ static bool inference_read(struct step_ctx *c, struct exchange *x)
 	for (const struct bound_account *b = bound_accounts; b->name; b++)
 		if (role_read(c, x, b->role))
 			return true;
-	return read_aws(c, x, "oidc", AWS_IAM_GetOpenIDConnectProvider,
+	return role_read(c, x, &role_gated_models) ||
+	       read_aws(c, x, "oidc", AWS_IAM_GetOpenIDConnectProvider,
 			json_packf(c->arena, "{s:s}", "OpenIDConnectProviderArn",
 				   oidc_arn(c))) ||
 	       read_aws(c, x, "bucket", AWS_S3_HeadBucket, bucket) ||
@@ -245,6 +246,7 @@ static void judge_inference(struct step_ctx *c, json_t *list)
 			       key)
 		: NULL);
 	judge_accounts(c, list);
+	judge_role(c, list, &role_gated_models);
 }
 
 static void judge_addon(struct step_ctx *c, json_t *list, const struct feature *f)

@@ -242,9 +242,12 @@ static const struct field update_features_in[] = {
 	FIELD_STRUCT(struct update_features, training_operator, struct wish, wish_in,
 		     .example = "{\"enabled\": true}",
 		     .doc = "The operator of HyperPodPyTorchJobs."),
-	FIELD_STRUCT(struct update_features, inference_operator, struct wish, wish_in,
-		     .example = "{\"enabled\": true}",
-		     .doc = "The operator of model endpoints."),
+	FIELD_STRUCT(
+		struct update_features, inference_operator, struct wish, wish_in,
+		.example = "{\"enabled\": true}",
+		.doc = "The operator of model endpoints. Models in a bucket of yours: "
+		       "mount it as a read-only storage first; endpoints read it "
+		       "with the same driver."),
 	FIELD_STRUCT(struct update_features, autoscaling, struct wish, wish_in,
 		     .example = "{\"enabled\": false}",
 		     .doc = "Nodes made and removed by Karpenter as pods need them."),

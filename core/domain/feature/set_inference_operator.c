@@ -12,12 +12,14 @@
 #include "core/domain/dependency/remove.h"
 #include "core/domain/feature/kinds.h"
 #include "core/domain/feature/toggle.h"
+#include "core/domain/hyperpod/bucket.h"
 #include "core/domain/step/read.h"
 #include "core/domain/step/role.h"
 
 static const enum role_purpose inference = ROLE_INFERENCE;
 static const enum role_purpose scale = ROLE_INFERENCE_SCALE;
 static const enum role_purpose load = ROLE_INFERENCE_LOAD;
+static const enum role_purpose gated = ROLE_GATED_MODELS;
 
 #define BROUGHT_DRIVER_STEPS(prefix, spec)                                               \
 	ROLE_STEPS(prefix, prefix, spec), BROUGHT_IDENTITY_STEP(prefix),                 \
@@ -58,9 +60,19 @@ static const struct step steps[] = {
 		    EFFECT_CONVERGENT, tls_bucket_tag_plan, tls_bucket_absorb),
 	BUCKET_STEP("tls_bucket_close", "Close the bucket for certificates",
 		    EFFECT_CONVERGENT, tls_bucket_close_plan, tls_bucket_absorb),
+	{.name = "tls_bucket_policy",
+	 .phase = "certificates",
+	 .title = "Allow TLS alone to the bucket for certificates",
+	 .effect = EFFECT_CONVERGENT,
+	 .sees_errors = true,
+	 .observe = tls_bucket_policy_observe,
+	 .seen = read_seen,
+	 .plan = tls_bucket_policy_plan,
+	 .absorb = bucket_policy_absorb},
 	OPERATOR_ROLE_STEPS("inference_operator", &role_inference),
 	OPERATOR_ROLE_STEPS("inference_scale", &role_inference_scale),
 	OPERATOR_ROLE_STEPS("inference_load", &role_inference_load),
+	OPERATOR_ROLE_STEPS("gated_models", &role_gated_models),
 	BROUGHT_ADDON_STEPS("inference_operator"),
 	{.name = "inference_operator_binding",
 	 .phase = "inference_operator",
@@ -74,6 +86,7 @@ static const struct step steps[] = {
 
 	TOGGLE_USERS_STEP,
 	REMOVE_ADDON_STEP("inference_operator"),
+	REMOVE_ROLE_STEP("gated_models", "inference_operator", &gated),
 	REMOVE_ROLE_STEP("inference_load", "inference_operator", &load),
 	REMOVE_ROLE_STEP("inference_scale", "inference_operator", &scale),
 	REMOVE_ROLE_STEP("inference_operator", "inference_operator", &inference),

@@ -126,6 +126,16 @@ void tls_bucket_close_plan(struct step_ctx *c, struct exchange *x)
 		bucket_close(c, x, name_tls_bucket(c));
 }
 
+bool tls_bucket_policy_observe(struct step_ctx *c, struct exchange *x)
+{
+	return bucket_policy_read(c, x, name_tls_bucket(c));
+}
+
+void tls_bucket_policy_plan(struct step_ctx *c, struct exchange *x)
+{
+	bucket_policy_put(c, x, name_tls_bucket(c));
+}
+
 void tls_bucket_absorb(struct step_ctx *c, const struct answer *a)
 {
 	if (!a->ok)

@@ -49,6 +49,8 @@ void tls_bucket_create_plan(struct step_ctx *c, struct exchange *x);
 void tls_bucket_create_absorb(struct step_ctx *c, const struct answer *a);
 void tls_bucket_tag_plan(struct step_ctx *c, struct exchange *x);
 void tls_bucket_close_plan(struct step_ctx *c, struct exchange *x);
+bool tls_bucket_policy_observe(struct step_ctx *c, struct exchange *x);
+void tls_bucket_policy_plan(struct step_ctx *c, struct exchange *x);
 void tls_bucket_absorb(struct step_ctx *c, const struct answer *a);
 bool tls_objects_observe(struct step_ctx *c, struct exchange *x);
 void tls_objects_plan(struct step_ctx *c, struct exchange *x);

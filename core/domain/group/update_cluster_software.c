@@ -7,10 +7,13 @@
  * Succeeded, or RollbackInProgress and RollbackComplete or Failed).
  * https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_UpdateClusterSoftware.html
  */
+#include <string.h>
+
 #include "core/domain/cluster/eks_access.h"
 #include "core/domain/cluster/kinds.h"
 #include "core/domain/group/group.h"
 #include "core/domain/hyperpod/hyperpod.h"
+#include "core/domain/hyperpod/nodes_role.h"
 #include "core/domain/hyperpod/update_cluster.h"
 #include "core/domain/step/leaves.h"
 #include "core/domain/step/read.h"
@@ -86,6 +89,52 @@ static json_t *state_of(struct step_ctx *c, const json_t *cluster)
 	return state;
 }
 
+/*
+ * The alarms are read by the nodes' roles. Ours gets the right if an earlier version
+ * has made it without; of others only their owner knows.
+ */
+static void look_at_roles(struct step_ctx *c, const json_t *cluster)
+{
+	const char *ours = name_role_arn(c, ROLE_NODES);
+	struct buf others;
+	size_t i;
+	json_t *g;
+
+	buf_init(&others, c->arena, 1000);
+	json_array_foreach(json_at(cluster, "InstanceGroups"), i, g) {
+		const char *role = json_str_or(g, "ExecutionRole", "");
+
+		if (!is_chosen(c, g))
+			continue;
+		if (streq(role, ours))
+			step_save(c, "alarms_by_us", json_true());
+		else if (!strstr(others.len ? buf_cstr(&others) : "", role))
+			buf_printf(&others, "%s%s", others.len ? ", " : "", role);
+	}
+	if (others.len)
+		step_warn(c,
+			  "the alarms are read by the nodes' role, which needs "
+			  "cloudwatch:DescribeAlarms: %s",
+			  buf_cstr(&others));
+}
+
+static bool role_stays(const struct step_ctx *c)
+{
+	return !json_bool_or(c->data, "alarms_by_us", false);
+}
+
+static json_t *alarm_statements(struct step_ctx *c)
+{
+	return nodes_role.statements(c);
+}
+
+static const struct role_spec alarm_role = {
+	.purpose = ROLE_NODES,
+	.description = "HyperPod nodes",
+	.statements = alarm_statements,
+	.given = role_stays,
+};
+
 static void read_plan(struct step_ctx *c, struct exchange *x)
 {
 	const json_t *cluster = saw(c, "hyperpod");
@@ -99,6 +148,8 @@ static void read_plan(struct step_ctx *c, struct exchange *x)
 			c,
 			"the root volumes of these nodes are written anew and their "
 			"scripts run again: what runs on a node ends when its turn comes");
+	if (cluster && json_len_at(c->input, "rollback_alarms") > 0)
+		look_at_roles(c, cluster);
 	step_save(c, "before", json_incref(state_of(c, cluster)));
 }
 
@@ -344,6 +395,15 @@ static const struct step steps[] = {
 	 .observe = cluster_observe,
 	 .seen = read_seen,
 	 .plan = read_plan},
+	{.name = "allow_alarms",
+	 .phase = "check",
+	 .title = "Let the nodes' role read the alarms",
+	 .effect = EFFECT_CONVERGENT,
+	 .observe = role_policy_observe,
+	 .seen = read_seen,
+	 .plan = role_policy_plan,
+	 .absorb = role_absorb,
+	 .arg = &alarm_role},
 	{.name = "start_update",
 	 .phase = "software",
 	 .title = "Start the software update",

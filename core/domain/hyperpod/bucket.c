@@ -122,6 +122,64 @@ void bucket_absorb(struct step_ctx *c, const struct answer *a)
 		step_advance(c);
 }
 
+/* --- TLS alone ------------------------------------------------------------------- */
+
+bool bucket_policy_read(struct step_ctx *c, struct exchange *x, const char *bucket)
+{
+	return read_aws(c, x, "policy", AWS_S3_GetBucketPolicy,
+			json_packf(c->arena, "{s:s}", "Bucket", bucket));
+}
+
+void bucket_policy_put(struct step_ctx *c, struct exchange *x, const char *bucket)
+{
+	const char *arn =
+		arena_printf(c->arena, "arn:%s:s3:::%s", c->where->partition, bucket);
+	const json_t *policy = json_packf(
+		c->arena, "{s:s, s:[{s:s, s:s, s:s, s:s, s:[s,o], s:{s:{s:s}}}]}",
+		"Version", "2012-10-17", "Statement", "Sid", "TlsOnly", "Effect", "Deny",
+		"Principal", "*", "Action", "s3:*", "Resource", arn,
+		json_sprintf("%s/*", arn), "Condition", "Bool", "aws:SecureTransport",
+		"false");
+
+	if (saw_ok(c, "policy"))
+		return; /* somebody's, or ours */
+	if (!c->planning && !saw_missing(c, "policy")) {
+		step_warn(c,
+			  "the policy of the bucket %s could not be read (%s): it is "
+			  "used as it is",
+			  bucket, saw_code(c, "policy"));
+		return;
+	}
+	exchange_aws(x, AWS_S3_PutBucketPolicy,
+		     json_packf(c->arena, "{s:s, s:s}", "Bucket", bucket, "Policy",
+				json_text(c->arena, policy)));
+	x->what = arena_printf(c->arena, "Allow TLS alone to the bucket %s", bucket);
+}
+
+bool bucket_policy_observe(struct step_ctx *c, struct exchange *x)
+{
+	return name_bucket_is_ours(c) && bucket_policy_read(c, x, name_bucket(c));
+}
+
+void bucket_policy_plan(struct step_ctx *c, struct exchange *x)
+{
+	if (name_bucket_is_ours(c))
+		bucket_policy_put(c, x, name_bucket(c));
+}
+
+/* An organisation may keep policies of buckets to itself: no reason to stop. */
+void bucket_policy_absorb(struct step_ctx *c, const struct answer *a)
+{
+	if (!a->ok && a->errc == ERR_CLOUD_DENIED)
+		step_warn(c, "the bucket's policy was refused: %s",
+			  a->message ? a->message : a->code);
+	else if (!a->ok) {
+		step_fail_answer(c, a, "the bucket's policy was refused");
+		return;
+	}
+	step_advance(c);
+}
+
 /* --- scripts ----------------------------------------------------------------------- */
 
 static const char *script_key(const struct step_ctx *c)

@@ -16,6 +16,16 @@ void bucket_create_absorb(struct step_ctx *c, const struct answer *a);
 bool bucket_tags_observe(struct step_ctx *c, struct exchange *x);
 /* Builds the call that closes a bucket to the public. */
 void bucket_close(struct step_ctx *c, struct exchange *x, const char *bucket);
+/*
+ * No object of the bucket is read or written without TLS: the policy is put where the
+ * bucket has none; one that somebody has put is left alone. A bucket whose policy may
+ * not be read or written is used as it is, and the events say so.
+ */
+bool bucket_policy_read(struct step_ctx *c, struct exchange *x, const char *bucket);
+void bucket_policy_put(struct step_ctx *c, struct exchange *x, const char *bucket);
+bool bucket_policy_observe(struct step_ctx *c, struct exchange *x);
+void bucket_policy_plan(struct step_ctx *c, struct exchange *x);
+void bucket_policy_absorb(struct step_ctx *c, const struct answer *a);
 void bucket_close_plan(struct step_ctx *c, struct exchange *x);
 void bucket_tag_plan(struct step_ctx *c, struct exchange *x);
 void bucket_absorb(struct step_ctx *c, const struct answer *a);
@@ -64,6 +74,15 @@ extern const struct lifecycle_script {
 		 .seen = read_seen,                                                      \
 		 .plan = bucket_tag_plan,                                                \
 		 .absorb = bucket_absorb},                                               \
+		{.name = "secure_bucket",                                                \
+		 .phase = "bucket",                                                      \
+		 .title = "Allow TLS alone to the bucket",                               \
+		 .effect = EFFECT_CONVERGENT,                                            \
+		 .sees_errors = true,                                                    \
+		 .observe = bucket_policy_observe,                                       \
+		 .seen = read_seen,                                                      \
+		 .plan = bucket_policy_plan,                                             \
+		 .absorb = bucket_policy_absorb},                                        \
 		SCRIPT_STEP("put_on_create", &script_on_create),                         \
 		SCRIPT_STEP("put_on_create_main", &script_on_create_main)
 

@@ -249,6 +249,17 @@ static json_t *group_of(struct step_ctx *c)
 	return g;
 }
 
+/* AWS's own set-up tags it so: managed policies of its tools ask for the tag. */
+static json_t *cluster_tags(struct step_ctx *c)
+{
+	json_t *tags = json_own(c->arena, json_deep_copy(step_tags(c)));
+
+	if (!json_find(tags, "Key", "SageMaker"))
+		json_push(tags,
+			  json_pack("{s:s, s:s}", "Key", "SageMaker", "Value", "true"));
+	return tags;
+}
+
 static void create_plan(struct step_ctx *c, struct exchange *x)
 {
 	const json_t *there = saw(c, "hyperpod");
@@ -267,14 +278,14 @@ static void create_plan(struct step_ctx *c, struct exchange *x)
 	}
 	exchange_aws(
 		x, AWS_SAGEMAKER_CreateCluster,
-		json_packf(c->arena,
-			   "{s:s, s:[O], s:{s:[s], s:[s]}, s:{s:{s:s}}, s:s, s:s, s:O}",
-			   "ClusterName", hyperpod_name(c), "InstanceGroups", group_of(c),
-			   "VpcConfig", "SecurityGroupIds",
-			   step_get(c, "security_group_id"), "Subnets",
-			   step_get(c, "subnet.id"), "Orchestrator", "Eks", "ClusterArn",
-			   step_get(c, "eks.arn"), "NodeRecovery", "Automatic",
-			   "NodeProvisioningMode", "Continuous", "Tags", step_tags(c)));
+		json_packf(
+			c->arena,
+			"{s:s, s:[O], s:{s:[s], s:[s]}, s:{s:{s:s}}, s:s, s:s, s:O}",
+			"ClusterName", hyperpod_name(c), "InstanceGroups", group_of(c),
+			"VpcConfig", "SecurityGroupIds", step_get(c, "security_group_id"),
+			"Subnets", step_get(c, "subnet.id"), "Orchestrator", "Eks",
+			"ClusterArn", step_get(c, "eks.arn"), "NodeRecovery", "Automatic",
+			"NodeProvisioningMode", "Continuous", "Tags", cluster_tags(c)));
 	x->what = arena_printf(
 		c->arena,
 		"Create the HyperPod cluster %s: %lld × %s, automatic node recovery",

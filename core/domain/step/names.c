@@ -14,6 +14,7 @@ static const char *const purposes[] = {
 	[ROLE_INFERENCE] = "inference",
 	[ROLE_INFERENCE_SCALE] = "inference-keda",
 	[ROLE_INFERENCE_LOAD] = "inference-alb",
+	[ROLE_GATED_MODELS] = "gated-models",
 };
 
 enum { ROLE_NAME_MAX = 64, DIGEST_LEN = 8 };

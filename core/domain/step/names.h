@@ -18,6 +18,7 @@ enum role_purpose {
 	ROLE_INFERENCE,       /* of the inference operator */
 	ROLE_INFERENCE_SCALE, /* of the KEDA that it brings */
 	ROLE_INFERENCE_LOAD,  /* of the load-balancer controller that it brings */
+	ROLE_GATED_MODELS,    /* of pods that fetch models which ask for consent */
 	ROLE_PURPOSES_
 };
 

@@ -5,6 +5,7 @@
 #include "tests/cloud/eks/operator.h"
 
 #include <fnmatch.h>
+#include <string.h>
 
 #include "tests/cloud/iam.h"
 
@@ -95,11 +96,24 @@ static void csi_driver(struct plan *p, const char *name)
 		      "spec", "attachRequired", 0, "volumeLifecycleModes", "Persistent"));
 }
 
-static void certificates(struct plan *p)
+static json_t *values_of(struct arena *a, const json_t *addon);
+
+/* A deployment of the add-on, with what its configuration says of tolerations. */
+static void tolerant(struct plan *p, const char *name, const json_t *tolerations)
 {
-	deployment(p, "cert-manager", NULL);
-	deployment(p, "cert-manager-cainjector", NULL);
-	deployment(p, "cert-manager-webhook", NULL);
+	deployment(p, name, NULL);
+	if (tolerations)
+		json_put(json_array_get(p->objects, json_array_size(p->objects) - 1),
+			 "spec.template.spec.tolerations", json_deep_copy(tolerations));
+}
+
+static void certificates(struct plan *p, const json_t *addon)
+{
+	const json_t *v = values_of(p->a, addon);
+
+	tolerant(p, "cert-manager", json_at(v, "tolerations"));
+	tolerant(p, "cert-manager-cainjector", json_at(v, "cainjector.tolerations"));
+	tolerant(p, "cert-manager-webhook", json_at(v, "webhook.tolerations"));
 	webhook(p, "cert-manager-webhook", "cert-manager.io");
 }
 
@@ -137,7 +151,7 @@ static json_t *objects_of(struct arena *a, const json_t *addon)
 	struct plan p = {.a = a, .objects = json_new_list(a), .ns = k->ns};
 
 	if (streq(name, "cert-manager")) {
-		certificates(&p);
+		certificates(&p, addon);
 	} else if (streq(name, training)) {
 		deployment(&p, "hp-training-operator-controller-manager", NULL);
 		webhook(&p, "hp-training-operator-controller-manager",
@@ -370,6 +384,10 @@ static const char *endpoint_trouble(struct cloud *c, struct arena *a, const json
 	    runs_elsewhere(c, cluster, "aws-load-balancer-controller"))
 		return "Conflicts found when trying to apply: the AWS Load Balancer "
 		       "Controller is installed already";
+	if (!strstr(json_str_or(v, "executionRoleArn", ""),
+		    "role/SageMakerHyperPodInference"))
+		return "execution error: executionRoleArn: the name of the role must "
+		       "begin with SageMakerHyperPodInference";
 	*ret_code = "AccessDenied";
 	if (!may_become(c, a, cluster, json_str_or(v, "executionRoleArn", ""),
 			inference_ns, "hyperpod-inference-controller-manager"))

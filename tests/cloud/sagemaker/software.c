@@ -6,6 +6,7 @@
  * it goes RollbackInProgress, then RollbackComplete. The cluster is SystemUpdating
  * meanwhile and takes no other change.
  */
+#include "tests/cloud/iam.h"
 #include "tests/cloud/sagemaker/sagemaker.h"
 
 enum { BATCH_MS = 4 * 60 * 1000, ROLLBACK_MS = 3 * 60 * 1000 };
@@ -51,6 +52,31 @@ static bool check(struct cloud_call *c, const json_t *cluster)
 	return true;
 }
 
+/* The alarms that roll an update back are read by the groups' execution roles. */
+static bool check_alarms(struct cloud_call *c, const json_t *cluster)
+{
+	const json_t *named = json_object_get(c->in, "InstanceGroups");
+	size_t i;
+	json_t *g;
+
+	if (json_len_at(c->in, "DeploymentConfig.AutoRollbackConfiguration") == 0)
+		return true;
+	json_array_foreach(json_object_get(cluster, "InstanceGroups"), i, g) {
+		const char *role = json_str_or(g, "ExecutionRole", "");
+
+		if (named && !json_find(named, "InstanceGroupName",
+					json_str_or(g, "InstanceGroupName", "")))
+			continue;
+		if (!iam_role_allows(c->cloud, iam_find_role(c->cloud, role),
+				     "cloudwatch:DescribeAlarms"))
+			return cloud_fault(c, "ValidationException",
+					   "The execution role %s is not authorized to "
+					   "perform cloudwatch:DescribeAlarms.",
+					   role);
+	}
+	return true;
+}
+
 static void begin(struct cloud_call *c, json_t *group)
 {
 	const json_t *wanted =
@@ -74,7 +100,7 @@ bool sm_update_software(struct cloud_call *c, json_t **ret_out)
 	struct sm_work w = sm_work_of(c, cluster);
 	size_t i;
 
-	if (!cluster || !check(c, cluster))
+	if (!cluster || !check(c, cluster) || !check_alarms(c, cluster))
 		return false;
 	json_array_foreach(json_object_get(cluster, "InstanceGroups"), i, g)
 		if (!named || json_find(named, "InstanceGroupName",
