@@ -38,6 +38,18 @@ static bool has_ended(const json_t *pod)
 	return streq(phase, "Succeeded") || streq(phase, "Failed");
 }
 
+/* Of the job that proves a mount: it goes with it, whoever cancelled in between. */
+static bool is_probe(const struct step_ctx *c, const json_t *pod)
+{
+	const json_t *labels = json_at(pod, "metadata.labels");
+	const char *job = json_string_value(json_object_get(labels, "job-name"));
+
+	if (!job)
+		job = json_string_value(
+			json_object_get(labels, "batch.kubernetes.io/job-name"));
+	return streq(job, storage_probe(c));
+}
+
 /* A claim in use stays Terminating: named instead of waited for. */
 static void users_plan(struct step_ctx *c, struct exchange *x)
 {
@@ -49,7 +61,8 @@ static void users_plan(struct step_ctx *c, struct exchange *x)
 	(void)x;
 	buf_init(&names, c->arena, 300);
 	json_array_foreach(pods, i, pod)
-		if (uses_claim(pod, storage_name(c)) && !has_ended(pod))
+		if (uses_claim(pod, storage_name(c)) && !has_ended(pod) &&
+		    !is_probe(c, pod))
 			buf_printf(&names, "%s%s", names.len ? ", " : "",
 				   json_str_or(pod, "metadata.name", "?"));
 	if (names.len) {
@@ -67,16 +80,21 @@ struct removal {
 	const char *type; /* of the resource row */
 	const char *what;
 	bool namespaced;
+	bool probe; /* the job of a mount that was cancelled while it was being proved */
 };
-static const struct removal claim_removal = {
-	"persistentvolumeclaims", "kubernetes:persistentvolumeclaim", "claim", true};
+static const struct removal claim_removal = {"persistentvolumeclaims",
+					     "kubernetes:persistentvolumeclaim", "claim",
+					     true, false};
 static const struct removal volume_removal = {
-	"persistentvolumes", "kubernetes:persistentvolume", "volume", false};
+	"persistentvolumes", "kubernetes:persistentvolume", "volume", false, false};
+static const struct removal probe_removal = {"jobs", "kubernetes:job", "job", true, true};
 
 static const char *object_name(const struct step_ctx *c)
 {
 	const struct removal *r = c->step->arg;
 
+	if (r->probe)
+		return storage_probe(c);
 	return r->namespaced ? storage_name(c) : storage_volume(c);
 }
 
@@ -85,7 +103,7 @@ static const char *object_id(const struct step_ctx *c)
 	const struct removal *r = c->step->arg;
 
 	return r->namespaced ? arena_printf(c->arena, "%s/%s", storage_namespace(c),
-					    storage_name(c))
+					    object_name(c))
 			     : storage_volume(c);
 }
 
@@ -94,7 +112,7 @@ static struct kube_request object_request(const struct step_ctx *c, enum kube_ve
 	const struct removal *r = c->step->arg;
 
 	return (struct kube_request){.verb = verb,
-				     .api = "v1",
+				     .api = r->probe ? "batch/v1" : "v1",
 				     .plural = r->plural,
 				     .ns = r->namespaced ? storage_namespace(c) : NULL,
 				     .name = object_name(c)};
@@ -118,6 +136,8 @@ static void remove_plan(struct step_ctx *c, struct exchange *x)
 		step_own(c, r->type, object_id(c), NULL, "gone");
 		return;
 	}
+	if (!object_is_ours(object) && r->probe)
+		return;
 	if (!object_is_ours(object)) {
 		step_fail(c, ERR_FOREIGN_OBJECT, "the %s %s is not ours", r->what,
 			  object_id(c));
@@ -203,6 +223,7 @@ static const struct step steps[] = {
 	 .observe = users_observe,
 	 .seen = read_seen,
 	 .plan = users_plan},
+	REMOVE_STEP("delete_probe", "Delete the job of its proof", &probe_removal),
 	REMOVE_STEP("delete_claim", "Delete the claim", &claim_removal),
 	REMOVE_STEP("delete_volume", "Delete the volume", &volume_removal),
 	{.name = "revoke_bucket",
