@@ -196,7 +196,7 @@ $(FAULTS): $(O)/%: $(O)/%.o $(call helpers_of,faults) $(O)/libtest.a $(O)/libclo
 $(BENCH): $(O)/%: $(O)/%.o $(O)/libtest.a $(O)/libcloud.a $(ALL_LIBS)
 	$(call say,LINK,$@)
 	$(link) $(TEST_LDLIBS)
-$(PEERS): $(O)/%: $(O)/%.o $(call below,kube)
+$(PEERS): $(O)/%: $(O)/%.o $(call below,domain)
 	$(call say,LINK,$@)
 	$(link) $(TEST_LDLIBS)
 $(FUZZERS): $(B)/fuzz/%: $(B)/fuzz/%.o $$(patsubst $$(O)/%,$(B)/fuzz/%,$$(call fuzz_libs,$$*))
@@ -308,7 +308,7 @@ fuzz-run: $(FUZZERS)
 
 # ---------------------------------------------------------------- house
 
-.PHONY: deps fmt lint docs demo run stop clean help
+.PHONY: deps fmt lint docs charts demo run stop clean help
 deps: ## Install what Debian and npm give; silent when nothing is missing.
 	$(Q)tests/deps
 
@@ -321,12 +321,19 @@ lint: $(GEN) ## Format, layers, banned calls, sizes, headers, cppcheck, clang-ti
 docs: $(O)/instantstart-poller ## Write core/domain/kinds.md from the tables of steps.
 	$(Q)$< --diagrams >core/domain/kinds.md
 
+charts: $(B)/charts/charts.json ## Fetch the pinned Helm charts (charts/lock.json); CHARTS_FROM: from one registry, repository or folder.
+
+# The lock is written by the first fetch: what came of it is younger.
+$(B)/charts/charts.json: charts/lock.json charts/fetch.mjs
+	$(Q)tests/node_modules/.tools/bin/node charts/fetch.mjs $(@D) tests/node_modules/.tools/bin/helm
+	$(Q)touch $@
+
 demo: deps ## Show the whole life of a cluster on the simulated cloud.
 	@$(MAKE) -j$$(nproc) all
 	$(Q)tests/demo/run $(O)
 
 run: deps ## The same programs against real AWS, with the caller's credentials.
-	@$(MAKE) -j$$(nproc) all
+	@$(MAKE) -j$$(nproc) all $(if $(INSTANTSTART_CHARTS),,charts)
 	$(Q)tests/demo/run $(O) --aws
 
 stop: ## Stop what demo or run has started.

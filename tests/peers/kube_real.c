@@ -12,6 +12,9 @@
  *   {"do": "follow", "until": N}   a log: {"lines": […], "status"}
  *   {"do": "helm", "verb", "release", "ns", "chart", "values", "revision"}
  *   {"do": "release", "ns", "release"}   what its Secrets say
+ *   {"do": "component", "name", "region", "cluster", "vpc"}   what we would install:
+ *                       {"release", "ns", "intercepts", "values", "lacks"}
+ * "mirror" of a helm run is INSTANTSTART_IMAGE_MIRROR.
  *
  * Region and keys come from the standard variables of the environment.
  */
@@ -19,8 +22,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/aws/partition.h"
 #include "core/base/config.h"
 #include "core/base/str.h"
+#include "core/domain/dependency/component.h"
 #include "core/json/tree.h"
 #include "core/kube/helm.h"
 #include "core/kube/watch.h"
@@ -192,6 +197,7 @@ static void helm(struct driver *d, const json_t *q, struct arena *a)
 	struct helm_result res;
 
 	d->helm.timeout_ms = json_int_or(q, "timeout_ms", HELM_MS);
+	d->helm.image_mirror = json_str_at(q, "mirror");
 	helm_call(&d->helm, &d->kube, &d->target, &r, a, &res);
 	print(a, json_packf(a, "{s:b,s:b,s:i,s:s?,s:s}", "ok", res.ok, "ambiguous",
 			    res.ambiguous, "exit_code", res.exit_code, "output",
@@ -226,6 +232,32 @@ static void release(struct driver *d, const json_t *q, struct arena *a)
 			 helm_release_label(res.out, json_str_or(q, "label", "?"))));
 }
 
+static void component(const json_t *q, struct arena *a)
+{
+	const struct component *k = component_find(json_str_or(q, "name", ""));
+	const char *region = json_str_or(q, "region", "us-west-2");
+	const struct where where = {.region = region,
+				    .partition = aws_partition_of(region)->id};
+	const struct config cfg = {.image_mirror = json_str_at(q, "mirror")};
+	struct step_ctx c = {.arena = a,
+			     .where = &where,
+			     .cfg = &cfg,
+			     .target = json_str_or(q, "cluster", "client")};
+
+	if (!k) {
+		print(a, json_packf(a, "{s:b,s:s}", "ok", 0, "message", "no such one"));
+		return;
+	}
+	c.input = json_new_object(a);
+	c.seen = json_new_object(a);
+	c.data = json_packf(a, "{s:{s:s,s:s}}", "eks", "name", c.target, "vpc_id",
+			    json_str_or(q, "vpc", "vpc-1"));
+	print(a, json_packf(a, "{s:s,s:s,s:s?,s:O?,s:s?}", "release", k->release, "ns",
+			    k->ns, "intercepts", k->intercepts, "values",
+			    k->values ? k->values(&c) : NULL, "lacks",
+			    k->lacks ? k->lacks(&c) : NULL));
+}
+
 static void serve(struct driver *d, const json_t *q, struct arena *a)
 {
 	const char *what = json_str_or(q, "do", "");
@@ -240,6 +272,8 @@ static void serve(struct driver *d, const json_t *q, struct arena *a)
 		helm(d, q, a);
 	else if (streq(what, "release"))
 		release(d, q, a);
+	else if (streq(what, "component"))
+		component(q, a);
 	else if (streq(what, "list_all")) {
 		kube_list_all(&d->kube, &d->target, &r, a, &res);
 		r.verb = KUBE_LIST;

@@ -325,7 +325,7 @@ function programEnv(s, options)
 		}),
 		INSTANTSTART_PUBLIC_URL: s.url,
 		INSTANTSTART_HELM: `${tools}/helm`,
-		...(s.aws ? {} : {
+		...(s.aws ? {INSTANTSTART_CHARTS: process.env.INSTANTSTART_CHARTS ?? `${s.build}/charts`} : {
 			INSTANTSTART_REGION: 'us-west-2',
 			INSTANTSTART_CHARTS: `${top}/tests/cloud/charts`,
 			...KEYS,

@@ -268,6 +268,10 @@ void chart_absorb(struct step_ctx *c, const struct answer *a)
 		struct err *e = step_fail(c, ERR_DEPENDENCY_FAILED,
 					  "helm could not install %s", k->title);
 		err_because(e, "helm", a->code, a->text ? a->text : a->message, NULL);
+		err_fix(e,
+			"The cause holds Helm's own words: remove what they name, or pin "
+			"another version of the chart, then retry. What was installed "
+			"before stays.");
 		return;
 	}
 	step_own(c, "helm:release", arena_printf(c->arena, "%s/%s", k->ns, k->release),

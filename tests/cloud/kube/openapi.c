@@ -4,9 +4,12 @@
 
 /*
  * OpenAPI v3 of each group version: enough for kubectl to see that the server
- * validates fields, to explain kinds and to merge by key. v2 is refused as a
- * server without it would: clients fall back to v3.
+ * validates fields, to explain kinds and to merge by key. v2 is served without a
+ * definition: clients that look there (kubectl and helm, for a List) find nothing to
+ * check by themselves, and the server checks.
  */
+
+#define VERSION "v1.35.2"
 
 static json_t *index_of(struct ks_req *q)
 {
@@ -115,13 +118,36 @@ static bool one_version(struct ks_req *q, const char *name)
 	return ks_answer(q, 200,
 			 json_packf(q->a, "{s:s,s:{s:s,s:s},s:O,s:{s:O}}", "openapi",
 				    "3.0.0", "info", "title", "Kubernetes", "version",
-				    "v1.35.2", "paths", paths, "components", "schemas",
+				    VERSION, "paths", paths, "components", "schemas",
 				    schemas));
+}
+
+/* As JSON, or as the message openapi.v2.Document: swagger = 1, info = 2. */
+static bool version_2(struct ks_req *q, const char *accept)
+{
+	/* Asked for with "@v1.0", which is no legal type to answer. */
+	static const char type[] =
+		"application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+
+	if (accept && strstr(accept, "protobuf"))
+		return ks_answer_text(q, 200, type,
+				      "\x0a\x03"
+				      "2.0"
+				      "\x12\x15\x0a\x0a"
+				      "Kubernetes"
+				      "\x12\x07" VERSION);
+	return ks_answer(q, 200,
+			 json_packf(q->a, "{s:s,s:{s:s,s:s},s:{}}", "swagger", "2.0",
+				    "info", "title", "Kubernetes", "version", VERSION,
+				    "paths"));
 }
 
 bool ks_openapi(struct ks_req *q)
 {
 	const char *accept = ks_header(q, "accept");
+
+	if (streq(q->path, "/openapi/v2"))
+		return version_2(q, accept);
 
 	if (streq(q->path, "/openapi/v3"))
 		return ks_answer(q, 200, index_of(q));

@@ -17,9 +17,10 @@ const NAME = 'real';
 const JOB_MS = 240000;
 const charts = fileURLToPath(new URL('../../cloud/charts', import.meta.url));
 
-export async function run(out, dir, t)
+/** options: charts, a folder of other charts than ours; only, names of cases. */
+export async function run(out, dir, t, options = {})
 {
-	const s = await world({build: out});
+	const s = await world({build: out, env: options.charts ? {INSTANTSTART_CHARTS: options.charts} : undefined});
 	let plane, copies;
 
 	try {
@@ -28,6 +29,8 @@ export async function run(out, dir, t)
 		const w = {s, plane, dir};
 
 		for (const [name, scene] of Object.entries(cases)) {
+			if (options.only && !options.only.includes(name))
+				continue;
 			if (process.env.CASE && name !== 'create_cluster' && !name.includes(process.env.CASE))
 				continue;
 			if (!await t.case(`job ${name}`, () => scene(w)) && name === 'create_cluster')

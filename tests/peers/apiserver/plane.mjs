@@ -32,6 +32,9 @@ export function lineReader(child)
 		: new Promise(resolve => waiting.push(resolve)));
 }
 
+/* As EKS runs it: device plugins and the drivers of storages are privileged. */
+const EKS = ['--allow-privileged=true'];
+
 /**
  * Starts one in the folder dir, which must not have had one before; flags go to
  * kube-apiserver. Gives {url, ca (file), token (system:masters), nobody, kubeconfig,
@@ -45,7 +48,7 @@ export async function startPlane(dir, flags = [])
 	const program = planeProgram();
 
 	fs.mkdirSync(dir, {recursive: true});
-	const child = spawn(program, ['run', '--dir', dir, '--', ...flags], {stdio: ['pipe', 'pipe', 'inherit']});
+	const child = spawn(program, ['run', '--dir', dir, '--', ...EKS, ...flags], {stdio: ['pipe', 'pipe', 'inherit']});
 	const next = lineReader(child);
 	const first = await next();
 

@@ -37,7 +37,7 @@ export async function planeOf(dir, cloudUrl, name)
 	return plane;
 }
 
-async function startCloud(out, dir)
+export async function startCloud(out, dir)
 {
 	const ready = `${dir}/cloud.json`;
 	const child = spawn(`${out}/instantstart-cloud`, ['--models', `${out}/cloud-models.json`, '--port', '0',
@@ -68,7 +68,7 @@ export function awsOf(url, home)
 	});
 }
 
-async function createEks(aws, name)
+export async function createEks(aws, name)
 {
 	const trust = JSON.stringify({Version: '2012-10-17', Statement: [{Effect: 'Allow',
 		Principal: {Service: 'eks.amazonaws.com'}, Action: 'sts:AssumeRole'}]});
