@@ -185,6 +185,60 @@ Test(domain_setup, given_subnets_are_tagged_with_consent_and_spoken_of_without)
 /* --- rights
  * -------------------------------------------------------------------------------- */
 
+/* --- charts that others have installed
+ * --------------------------------------------------- */
+
+/* Every chart of the table, under a name that we would not give. */
+Test(domain_setup, a_chart_is_found_by_what_it_brings_not_by_its_release)
+{
+	static const char *const made_by[] = {
+		"'annotations':{'meta.helm.sh/release-name':'dependencies','meta.helm.sh/"
+		"release-namespace':'kube-system'}",
+		"'annotations':{'meta.helm.sh/release-name':'rig-dependencies',"
+		"'meta.helm.sh/release-namespace':'kube-system'}",
+		"'annotations':{}",
+	};
+	size_t tried = 0;
+
+	for (size_t i = 0; component_list()[i]; i++) {
+		const struct component *k = component_list()[i];
+
+		for (size_t m = 0; k->via == COMPONENT_CHART && m < 3; m++) {
+			struct arena a;
+			struct scene row = {
+				.id = k->name,
+				.kind = "reconcile_dependencies",
+				.data = "{'eks':{'name':'demo','vpc_id':'vpc-1'}}",
+				.says = {"advance", "!call", "it is used as it is",
+					 "'ready'"}};
+
+			arena_init(&a, 0);
+			cr_assert(k->mark.plural, "%s has no mark", k->name);
+			row.step = arena_printf(&a, "%s_install", k->name);
+			row.answers = arena_printf(
+				&a,
+				"{'kubernetes:list secrets':{'items':[]},'kubernetes:list "
+				"%s':{'items':[{'metadata':{'name':'%s-x',%s}}]}}",
+				k->mark.plural, k->mark_name, made_by[m]);
+			scenes_hold(&row, 1);
+			/* Ours, whose record was lost, is installed anew. */
+			row.answers = arena_printf(
+				&a,
+				"{'kubernetes:list secrets':{'items':[]},'kubernetes:list "
+				"%s':{'items':[{'metadata':{'name':'%s-x','annotations':{"
+				"'meta.helm.sh/release-name':'%s','meta.helm.sh/release-"
+				"namespace':'%s'}}}]}}",
+				k->mark.plural, k->mark_name, k->release, k->ns);
+			row.says[0] = "!used as it is";
+			row.says[1] = row.says[2] = row.says[3] = NULL;
+			scenes_hold(&row, 1);
+			arena_free(&a);
+			tried++;
+		}
+	}
+	cr_expect_geq(tried, 9);
+}
+
 Test(domain_setup, nodes_may_do_what_the_published_role_may)
 {
 	/* Of the published inline policy; what AmazonEKS_CNI_Policy and the registry's

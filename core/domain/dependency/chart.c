@@ -26,12 +26,23 @@ bool release_read(struct step_ctx *c, struct exchange *x, const struct component
 					 c->arena, "owner=helm,name=%s", k->release)});
 }
 
+/* Without a release of the name that we would give, others may have given another. */
+static bool marks_read(struct step_ctx *c, struct exchange *x, const struct component *k)
+{
+	int64_t revision, modified_s;
+
+	return k->mark.plural && !c->issued_before &&
+	       !helm_release_status(saw(c, "secrets"), &revision, &modified_s) &&
+	       read_kube(c, x, "marks", &k->mark);
+}
+
 bool chart_observe(struct step_ctx *c, struct exchange *x)
 {
 	const struct component *k = component_here(c);
 
 	return component_wanted(c, k) &&
-	       (release_read(c, x, k) || (k->look && k->look(c, x)) ||
+	       (release_read(c, x, k) || marks_read(c, x, k) ||
+		(k->look && k->look(c, x)) ||
 		(k->intercepts &&
 		 read_kube(c, x, "nodes",
 			   &(struct kube_request){
@@ -170,6 +181,42 @@ static bool refuse_foreign(struct step_ctx *c, const struct component *k,
 	return true;
 }
 
+static const char *note(const json_t *object, const char *key)
+{
+	return json_string_value(
+		json_object_get(json_at(object, "metadata.annotations"), key));
+}
+
+/*
+ * Installed under another name (clusters that AWS's console or template made), or
+ * without Helm: a second one would fight with it, and Helm would refuse its objects for
+ * ever. It is used as it is.
+ */
+static bool leave_elsewhere(struct step_ctx *c, const struct component *k)
+{
+	size_t i;
+	json_t *o;
+
+	json_array_foreach(json_at(saw(c, "marks"), "items"), i, o) {
+		const char *release = note(o, "meta.helm.sh/release-name");
+		const char *ns = note(o, "meta.helm.sh/release-namespace");
+
+		if (!str_starts(json_str_or(o, "metadata.name", ""), k->mark_name) ||
+		    (streq(release, k->release) && streq(ns, k->ns)))
+			continue;
+		step_save(c, arena_printf(c->arena, "elsewhere.%s", k->name),
+			  json_true());
+		step_warn(c, "%s is installed %s: it is used as it is", k->title,
+			  release ? arena_printf(c->arena, "as the release %s/%s",
+						 ns ? ns : "?", release)
+				  : "by other means than Helm");
+		if (!c->planning)
+			component_state(c, k, "ready", NULL);
+		return true;
+	}
+	return false;
+}
+
 /* Its webhooks would refuse what others install before its pods have a node. */
 static bool is_too_early(struct step_ctx *c, const struct component *k)
 {
@@ -237,6 +284,8 @@ void chart_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	}
 	if (status && !streq(status, "uninstalled") && refuse_foreign(c, k, status))
+		return;
+	if (!status && leave_elsewhere(c, k))
 		return;
 	if (!status && is_too_early(c, k))
 		return;

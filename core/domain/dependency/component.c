@@ -125,6 +125,11 @@ const struct component component_load_balancers = {
 	.role = &role_load_balancers,
 	.needs = "pod_identity",
 	.pods = 2,
+	.mark = {.verb = KUBE_LIST,
+		 .api = "apps/v1",
+		 .plural = "deployments",
+		 .label_selector = "app.kubernetes.io/name=aws-load-balancer-controller"},
+	.mark_name = "",
 	.intercepts = "services, ingresses and target group bindings",
 	.values = load_balancer_values,
 };
@@ -134,6 +139,11 @@ const struct component component_kuberay = {
 	.via = COMPONENT_CHART,
 	.release = "kuberay-operator",
 	.ns = "kuberay-operator",
+	.mark = {.verb = KUBE_LIST,
+		 .api = "apps/v1",
+		 .plural = "deployments",
+		 .label_selector = "app.kubernetes.io/name=kuberay-operator"},
+	.mark_name = "",
 	.pods = 1,
 };
 const struct component component_hyperpod = {
@@ -142,6 +152,13 @@ const struct component component_hyperpod = {
 	.via = COMPONENT_CHART,
 	.release = "hyperpod-dependencies",
 	.ns = "kube-system",
+	/* AWS's console and template call the release "dependencies", that of restricted
+	 * groups "rig-dependencies". */
+	.mark = {.verb = KUBE_LIST,
+		 .api = "apps/v1",
+		 .plural = "daemonsets",
+		 .ns = "aws-hyperpod"},
+	.mark_name = "health-monitoring-agent",
 	/* Health agent and two device plugins. */
 	.pods_per_node = 3,
 	.look = hyperpod_look,

@@ -25,6 +25,10 @@ struct component {
 	const char *needs; /* another component's name, or NULL */
 	/* An object in Kubernetes that shows that it is there, if not by us. */
 	struct kube_request sign;
+	/* Of a chart: objects of any release of it, whoever has named that; those whose
+	 * names begin so. */
+	struct kube_request mark;
+	const char *mark_name;
 	/* Of a feature: listed there, not among the dependencies; never taken over
 	 * from somebody else unless input.adopt says so. */
 	bool is_feature;
