@@ -63,3 +63,8 @@ void nearest_offer(struct nearest *n, const char *candidate)
 	n->best = candidate;
 	n->distance = d;
 }
+
+const char *nearest_hint(const struct nearest *n, struct arena *a, const char *fallback)
+{
+	return n->best ? arena_printf(a, "did you mean %s?", n->best) : fallback;
+}

@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core/base/arena.h"
+
 struct nearest {
 	const char *wanted;
 	const char *best; /* NULL: none is near enough */
@@ -28,5 +30,8 @@ bool nearest_same(const char *left, const char *right);
 /* Takes the candidate when it is nearer than those before, and differs in at most a
  * third of the wanted name's letters: farther off, a name is another word. */
 void nearest_offer(struct nearest *n, const char *candidate);
+
+/* "did you mean X?" of the nearest, else the fallback: for `expected` of an error. */
+const char *nearest_hint(const struct nearest *n, struct arena *a, const char *fallback);
 
 #endif

@@ -63,6 +63,7 @@ struct field {
 	unsigned flags;
 	const char *const *one_of; /* NULL-ended list of allowed strings */
 	const char *pattern;       /* PCRE2, anchored by the decoder */
+	const char *keys;          /* FIELD_MAP: the pattern of its members' names */
 	int64_t min; /* value, or length of a string or list; 0,0: unbounded */
 	int64_t max;
 	const char *dflt; /* default, as JSON text */

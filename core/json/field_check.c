@@ -234,6 +234,18 @@ static void check_number(struct check *c, const struct place *at, const struct f
 		refuse(c, at, f, value, "is out of range");
 }
 
+static void refuse_name(struct check *c, const struct place *at, const struct field *f,
+			const char *name)
+{
+	struct violation *v;
+
+	if (is_full(c))
+		return;
+	v = violate(c, at, "has a name that is not allowed", name);
+	str_copy(v->expected, sizeof(v->expected),
+		 arena_printf(c->arena, "a name matching %s", f->keys));
+}
+
 static void check_map(struct check *c, const struct place *at, const struct field *f,
 		      const json_t *value)
 {
@@ -251,7 +263,9 @@ static void check_map(struct check *c, const struct place *at, const struct fiel
 
 		if (is_full(c))
 			return;
-		if (!json_is_string(member))
+		if (f->keys && !matches(c, f->keys, name))
+			refuse_name(c, &here, f, name);
+		else if (!json_is_string(member))
 			refuse(c, &here, f, member, "has the wrong type");
 		else
 			check_words(c, &here, f, member);

@@ -181,7 +181,7 @@ const char *field_nearest(struct arena *a, const struct field *fields, const cha
 		near.best = alias ? alias : near.best;
 	}
 	if (near.best)
-		return arena_printf(a, "did you mean %s?", near.best);
+		return nearest_hint(&near, a, NULL);
 	buf_init(&out, a, TEXT_MAX);
 	buf_adds(&out, fields->name ? "one of " : "no members at all");
 	for (const struct field *f = fields; f->name; f++)

@@ -8,6 +8,10 @@ from cluster c
 where c.name = case when $1 = '-' then (select cluster from selection where principal = $2)
 	else $1 end
 
+-- Names that a misspelt one may have meant.
+-- name: cluster_names
+select name from cluster order by name limit 500
+
 -- A page: $1 name of the last one seen or null, $2 limit, $3 principal.
 -- name: cluster_page
 with page as (
@@ -87,3 +91,7 @@ from resource where cluster = $1 and state <> 'gone'
 select json_build_object('items', coalesce(json_agg(observed || jsonb_build_object(
 	'observed_at', j_text(observed_at)) order by name), '[]'), 'next_cursor', null)::text as doc
 from catalog where cluster = $1 and kind = $2
+
+-- Names of what a cluster has: $1 cluster, $2 kind.
+-- name: catalog_names
+select name from catalog where cluster = $1 and kind = $2 order by name limit 500

@@ -331,3 +331,73 @@ Test(domain_input, names_of_aws_kubernetes_and_terraform_lead_to_ours)
 	}
 	arena_free(&a);
 }
+
+/* --- names of the caller's in maps ------------------------------------------------ */
+
+static bool takes(const struct capability *cap, const char *member, const char *key,
+		  const char *value)
+{
+	void *decoded;
+	struct err e = {0};
+	struct arena a;
+	bool refused = false;
+
+	arena_init(&a, 0);
+	decoded = arena_alloc(&a, cap->in_size);
+	(void)!field_decode(cap->in, json_packf(&a, "{s:{s:s}}", member, key, value), &a,
+			    decoded, &e);
+	for (size_t i = 0; i < e.n_violations; i++)
+		refused = refused || str_starts(e.violations[i].field,
+						arena_printf(&a, "/%s", member));
+	arena_free(&a);
+	return !refused;
+}
+
+Test(domain_input, tags_and_labels_are_what_the_services_take)
+{
+	static const struct {
+		const char *member, *key, *value;
+		bool legal;
+	} rows[] = {
+		{"tags", "team", "research", true},
+		{"tags", "cost center", "a/b:c=d+e@f-g_h.i", true},
+		{"tags", "Gru\xc3\x9f", "\xe6\x9d\xb1\xe4\xba\xac", true},
+		{"tags", "team", "", true},
+		{"tags", "", "x", false},
+		{"tags", "aws:x", "x", false},
+		{"tags", "AWS:x", "x", false},
+		{"tags", "team", "a\r\nX-Evil: 1", false},
+		{"tags", "te\nam", "x", false},
+		{"tags", "team", "a\x7f", false},
+		{"tags", "team", "<b>", false},
+		{"tags", "a,b", "x", false},
+		{"labels", "team", "research", true},
+		{"labels", "example.com/team", "A_b.c-1", true},
+		{"labels", "team", "", true},
+		{"labels", "", "x", false},
+		{"labels", "team ", "x", false},
+		{"labels", "-team", "x", false},
+		{"labels", "Example.com/team", "x", false},
+		{"labels", "a/b/c", "x", false},
+		{"labels", "team", "two words", false},
+		{"labels", "team", "x-", false},
+	};
+	size_t held = 0;
+
+	/* Of every capability that takes them. */
+	for (const struct capability *const *cap = capabilities; *cap; cap++)
+		for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+			const struct field *f =
+				(*cap)->in ? field_find((*cap)->in, rows[i].member)
+					   : NULL;
+
+			if (!f || f->type != FIELD_MAP)
+				continue;
+			held++;
+			cr_expect_eq(
+				takes(*cap, rows[i].member, rows[i].key, rows[i].value),
+				rows[i].legal, "%s: %s %s=%s", (*cap)->name,
+				rows[i].member, rows[i].key, rows[i].value);
+		}
+	cr_expect_geq(held, 40);
+}

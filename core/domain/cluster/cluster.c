@@ -1,7 +1,21 @@
 #include "core/domain/cluster/cluster.h"
 
+#include "core/base/nearest.h"
 #include "core/json/tree.h"
 #include "gen/queries.h"
+
+/* The name of one that there is, where the caller's is nearly that. */
+static const char *hint(struct call *c, const char *name)
+{
+	struct nearest near = {.wanted = name};
+	struct err ignored = {0};
+	struct db_rows rows;
+
+	if (db_query(c->db, c->arena, &Q_cluster_names, NULL, 0, &rows, &ignored))
+		for (int i = 0; i < rows.n; i++)
+			nearest_offer(&near, db_text(&rows, i, "name"));
+	return nearest_hint(&near, c->arena, "a name from list_clusters");
+}
 
 bool cluster_mean(struct call *c, const char *name, struct cluster *ret, struct err *e)
 {
@@ -16,8 +30,10 @@ bool cluster_mean(struct call *c, const char *name, struct cluster *ret, struct 
 	}
 	if (rows.n == 0) {
 		err_set(e, ERR_NOT_FOUND, "there is no cluster named %s", name);
-		err_field(e, "/cluster", name, "a name from list_clusters");
-		return err_fix(e, "Create it with create_cluster, or import it.");
+		err_field(e, "/cluster", name, hint(c, name));
+		return err_fix(e,
+			       "Use a name from list_clusters. Create the cluster with "
+			       "create_cluster, or import it with import_cluster.");
 	}
 	ret->name = db_text(&rows, 0, "name");
 	ret->eks_name = db_text(&rows, 0, "eks_name");

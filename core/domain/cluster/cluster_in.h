@@ -38,10 +38,27 @@ const char *meant_cluster_name(struct arena *a, const json_t *value);
 	      .min = 1, .max = 100, .dflt = "\"-\"", .example = "\"demo\"",              \
 	      .doc = "Name of the cluster, or - for the one you selected.")
 
+/*
+ * What all services take that we tag: no empty key, none of AWS's own, no control
+ * characters. https://docs.aws.amazon.com/tag-editor/latest/userguide/tagging.html
+ */
+#define TAG_LETTER        "[^\\x00-\\x1f\\x7f!-*,;<>?\\[\\\\\\]^`{-~]"
+#define TAG_KEY_PATTERN   "(?![aA][wW][sS]:)" TAG_LETTER "{1,128}"
+#define TAG_VALUE_PATTERN TAG_LETTER "{0,256}"
+
+/* https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set
+ */
+#define LABEL_WORD_PATTERN  "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+#define LABEL_KEY_PATTERN   "([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?" LABEL_WORD_PATTERN
+#define LABEL_VALUE_PATTERN "(" LABEL_WORD_PATTERN ")?"
+
 /* What every kind that makes AWS objects takes. */
 #define FIELDS_MADE(S)                                                                   \
-	FIELD_MAP_OF(S, tags, .max = 40,                                                 \
-		     .doc = "Tags for everything that is made, besides ours."),          \
+	FIELD_MAP_OF(S, tags, .max = 40, .keys = TAG_KEY_PATTERN,                        \
+		     .pattern = TAG_VALUE_PATTERN,                                       \
+		     .doc = "Tags for everything that is made, besides ours. Keys have " \
+			    "1 to 128 letters, digits, spaces and _.:/=+@- and do not "  \
+			    "begin with aws:."),                                         \
 		FIELD(S, permissions_boundary,                                           \
 		      .pattern = "arn:aws[a-z-]*:iam::([0-9]{12}|aws):policy/.{1,512}",  \
 		      .doc = "ARN of a policy that bounds every role that is made.")

@@ -1,4 +1,5 @@
 #include "core/domain/group/group.h"
+#include "core/base/nearest.h"
 
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/step/read.h"
@@ -26,6 +27,17 @@ bool group_is_continuous(const json_t *cluster)
 	return streq(json_str_at(cluster, "NodeProvisioningMode"), "Continuous");
 }
 
+const char *group_hint(struct arena *a, const json_t *cluster, const char *name)
+{
+	struct nearest near = {.wanted = name};
+	const json_t *g;
+	size_t i;
+
+	json_array_foreach(json_at(cluster, "InstanceGroups"), i, g)
+		nearest_offer(&near, json_str_or(g, "InstanceGroupName", ""));
+	return nearest_hint(&near, a, "a name from list_instance_groups");
+}
+
 bool group_must_be(struct step_ctx *c)
 {
 	const json_t *cluster = saw(c, "hyperpod");
@@ -48,7 +60,8 @@ bool group_must_be(struct step_ctx *c)
 	if (!group_live(c)) {
 		e = step_fail(c, ERR_CLOUD_NOT_FOUND, "%s has no instance group named %s",
 			      hyperpod_name(c), group_name(c));
-		err_field(e, "/group", group_name(c), "a name from list_instance_groups");
+		err_field(e, "/group", group_name(c),
+			  group_hint(c->arena, cluster, group_name(c)));
 		return false;
 	}
 	return true;

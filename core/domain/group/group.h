@@ -19,6 +19,8 @@ extern const struct kind kind_update_cluster_software;
 const char *group_name(const struct step_ctx *c);
 /* Of a DescribeCluster answer. */
 json_t *group_in(const json_t *cluster, const char *name);
+/* For `expected` where DescribeCluster shows no group of that name. */
+const char *group_hint(struct arena *a, const json_t *cluster, const char *name);
 /* The group of the operation in the read "hyperpod"; NULL: it is not there. */
 json_t *group_live(const struct step_ctx *c);
 bool group_is_continuous(const json_t *cluster);

@@ -181,7 +181,7 @@ static bool run_get_group(struct call *c, const void *in, struct reply *ret,
 		err_set(e, ERR_NOT_FOUND, "there is no instance group %s in %s", q->group,
 			k.name);
 		return err_field(e, "/group", q->group,
-				 "a name from list_instance_groups");
+				 group_hint(c->arena, cluster, q->group));
 	}
 	item = group_item(c->arena, cluster, g);
 	json_put_str(item, "cluster", k.name);

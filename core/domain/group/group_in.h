@@ -26,7 +26,8 @@ extern const struct field taint_in[];
 	FIELD(S, min_count, .min = 0, .max = GROUP_COUNT_MAX,                            \
 	      .doc = "Fewer than these are no use: after three hours AWS takes the "     \
 		     "group back."),                                                     \
-		FIELD_MAP_OF(S, labels, .max = 50,                                       \
+		FIELD_MAP_OF(S, labels, .max = 50, .keys = LABEL_KEY_PATTERN,            \
+			     .pattern = LABEL_VALUE_PATTERN,                             \
 			     .doc = "Kubernetes labels of its nodes."),                  \
 		FIELD_STRUCT(S, taints, struct taint, taint_in, .flags = FIELD_MANY,     \
 			     .max = 50, .doc = "Kubernetes taints of its nodes."),       \

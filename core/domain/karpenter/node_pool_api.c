@@ -81,6 +81,7 @@ static const struct field create_node_pool_in[] = {
 	FIELD(struct create_node_pool, zones, .max = 20, .example = "[\"us-west-2a\"]",
 	      .doc = "Only nodes of these zones, by name."),
 	FIELD_MAP_OF(struct create_node_pool, labels, .max = 50,
+		     .keys = LABEL_KEY_PATTERN, .pattern = LABEL_VALUE_PATTERN,
 		     .doc = "Labels of its nodes."),
 	FIELD_STRUCT(struct create_node_pool, taints, struct taint, taint_in,
 		     .flags = FIELD_MANY, .max = 50, .doc = "Taints of its nodes."),

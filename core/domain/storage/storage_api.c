@@ -1,4 +1,7 @@
 /* Storages of a cluster. */
+#include <string.h>
+
+#include "core/base/nearest.h"
 #include "core/domain/cluster/cluster.h"
 #include "core/domain/cluster/cluster_in.h"
 #include "core/domain/cluster/kinds.h"
@@ -131,6 +134,22 @@ static const struct field delete_storage_in[] = {
 	      .doc = "Namespace of its claim."),
 	FIELD_END};
 
+static const char *hint(struct call *c, const struct cluster *k, const char *name)
+{
+	struct nearest near = {.wanted = name};
+	struct err ignored = {0};
+	struct db_rows rows;
+
+	if (DB(c->db, c->arena, &Q_catalog_names, &rows, &ignored, k->name, "storage"))
+		for (int i = 0; i < rows.n; i++) {
+			const char *slash = strchr(db_text(&rows, i, "name"), '/');
+
+			nearest_offer(&near,
+				      slash ? slash + 1 : db_text(&rows, i, "name"));
+		}
+	return nearest_hint(&near, c->arena, "a name from list_storages");
+}
+
 static bool run_delete_storage(struct call *c, const void *in, struct reply *ret,
 			       struct err *e)
 {
@@ -144,7 +163,7 @@ static bool run_delete_storage(struct call *c, const void *in, struct reply *ret
 		return false;
 	if (rows.n == 0) {
 		err_set(e, ERR_NOT_FOUND, "there is no storage %s in %s", key, k.name);
-		return err_field(e, "/name", q->name, "a name from list_storages");
+		return err_field(e, "/name", q->name, hint(c, &k, q->name));
 	}
 	return call_submit(c, &kind_delete_storage, k.name, cluster_input(c, &k, in), ret,
 			   e);
