@@ -16,7 +16,11 @@ static const char *description(const struct capability *cap, struct arena *a)
 			   " Answers an operation at once; %s with wait_seconds tells "
 			   "its end.",
 			   cap->done_by ? cap->done_by : "get_operation");
-	if (cap->effect == CAP_DESTROY || cap->effect == CAP_SPEND)
+	if (cap->flags & CAP_STAKES)
+		buf_adds(&b,
+			 " Where something would be lost it is refused with the plan: "
+			 "show at_stake, then send the plan's confirm.");
+	else if (cap->effect == CAP_DESTROY || cap->effect == CAP_SPEND)
 		buf_printf(&b, " %s: confirm must equal %s. Look at dry_run=plan first.",
 			   cap->effect == CAP_SPEND ? "Spends money" : "Cannot be undone",
 			   cap->target ? cap->target : cap->name);
@@ -140,7 +144,8 @@ struct str tool_text(const struct capability *cap, struct arena *a)
 	const bool reads = cap->effect == CAP_READ;
 	json_t *annotations = json_packf(
 		a, "{s:s,s:b,s:b,s:b,s:b}", "title", cap->title, "readOnlyHint", reads,
-		"destructiveHint", cap->effect == CAP_DESTROY || cap->flags & CAP_UNDO,
+		"destructiveHint",
+		cap->effect == CAP_DESTROY || cap->flags & (CAP_UNDO | CAP_STAKES),
 		"idempotentHint", reads || cap->flags & CAP_IDEMPOTENT, "openWorldHint",
 		(cap->flags & (CAP_LONG | CAP_CLOUD)) != 0);
 	json_t *tool = json_packf(a, "{s:s,s:s,s:s,s:O,s:O,s:O}", "name", cap->name,

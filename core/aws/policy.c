@@ -53,6 +53,7 @@ static const char *action_of(enum aws_op_id id, struct arena *a)
 		const char *action;
 	} odd[] = {
 		{AWS_S3_HeadBucket, "s3:ListBucket"},
+		{AWS_S3_DeleteObjects, "s3:DeleteObject"},
 		{AWS_S3_ListObjectsV2, "s3:ListBucket"},
 		{AWS_S3_GetPublicAccessBlock, "s3:GetBucketPublicAccessBlock"},
 		{AWS_S3_PutPublicAccessBlock, "s3:PutBucketPublicAccessBlock"},

@@ -50,7 +50,7 @@ bool capability_mutates(const struct capability *cap)
 
 bool capability_is_slow(const struct capability *cap, const struct call_options *o)
 {
-	return cap->flags & (CAP_CLOUD | CAP_STAKES) ||
+	return cap->flags & (CAP_CLOUD | CAP_STAKES | CAP_MORE_STAKES) ||
 	       (cap->flags & CAP_LONG && (o->dry_run || o->plan_digest));
 }
 
@@ -82,12 +82,13 @@ static const char *const dry_run_values[] = {"plan", NULL};
 	      .doc = "Waits for what is at work there, instead of a conflict.")
 #define OPTION_CONFIRM                                                                   \
 	FIELD(struct options_in, confirm, .flags = FIELD_QUERY, .max = 256,              \
-	      .doc = "The target's name once more.")
+	      .doc = "The target's name once more; confirm of the plan, where it has "   \
+		     "one.")
 
 #define OPTION_STAKES                                                                    \
-	FIELD(struct options_in, confirm, .flags = FIELD_QUERY,                          \
-	      .pattern = "[0-9a-f]{16}",                                                 \
-	      .doc = "confirm of the plan: the word for what it says would be lost.")
+	FIELD(struct options_in, confirm, .flags = FIELD_QUERY, .max = 256,              \
+	      .doc = "confirm of the plan, where it has one: the word for exactly what " \
+		     "would be lost.")
 
 static const struct field options_none[] = {FIELD_END};
 static const struct field options_change[] = {OPTION_KEY, OPTION_DRY_RUN,
@@ -223,6 +224,14 @@ bool capability_check_role(const struct call *c, struct err *e)
 		       role_name(least));
 }
 
+bool call_is_word(const char *confirm)
+{
+	enum { WORD = 16 };
+
+	return confirm && strlen(confirm) == WORD &&
+	       strspn(confirm, "0123456789abcdef") == WORD;
+}
+
 /* A destroying or spending call repeats the name of what it is about. */
 static bool check_confirm(const struct call *c, const json_t *in, struct err *e)
 {
@@ -233,7 +242,8 @@ static bool check_confirm(const struct call *c, const json_t *in, struct err *e)
 	if (!wants_confirm(c->cap, in) || c->opt.dry_run || streq(c->opt.confirm, target))
 		return true;
 	/* What is lost must be looked up first: call_submit() asks. */
-	if (c->cap->flags & CAP_STAKES)
+	if (c->cap->flags & CAP_STAKES ||
+	    (c->cap->flags & CAP_MORE_STAKES && call_is_word(c->opt.confirm)))
 		return true;
 	err_set(e, ERR_CONFIRM_NEEDED, "%s %s: confirm must be \"%s\"", c->cap->title,
 		c->cap->effect == CAP_SPEND ? "spends money" : "cannot be undone",

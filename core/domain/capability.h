@@ -44,6 +44,9 @@ enum cap_flags {
 	CAP_AUDITED = 1 << 6,    /* a change that writes its own audit row */
 	CAP_STAKES = 1 << 7,     /* confirm is the plan's word for what is lost */
 	CAP_TEXT = 1 << 8,       /* answers text/plain, by reply.stream */
+	/* confirm is the target's name; where more is lost than the target (the handler
+	 * sets call.stakes), the plan's word. */
+	CAP_MORE_STAKES = 1 << 10,
 	CAP_UNDO = 1 << 9 /* destroys when its member undo is true: wants confirm then */
 };
 
@@ -84,6 +87,7 @@ struct call {
 	const struct principal *who;
 	enum face face;
 	struct call_options opt;
+	bool stakes;       /* set by a handler of CAP_MORE_STAKES */
 	const json_t *raw; /* the input as sent, for the audit row (masked) */
 	/* Decoded and defaulted, before anything of ours was added to it: what the
 	 * same request means again. */
@@ -179,6 +183,8 @@ bool call_submit(struct call *c, const struct kind *k, const char *target,
 		 const json_t *input, struct reply *ret, struct err *e)
 	__attribute__((warn_unused_result));
 
+/* The form of a plan's confirm. */
+bool call_is_word(const char *confirm);
 /* Sets the answer from a tree or from SQL's text. */
 void reply_tree(struct call *c, struct reply *ret, const json_t *tree);
 void reply_text(struct reply *ret, struct str json);

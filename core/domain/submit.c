@@ -44,13 +44,32 @@ static bool is_repeat(struct call *c, bool *ret, struct err *e)
 	return true;
 }
 
+static bool asks_stakes(const struct call *c)
+{
+	return c->cap->flags & CAP_STAKES || c->stakes;
+}
+
+/* The word of a plan that has none any more: the target itself is still lost. */
+static bool check_name(const struct call *c, const char *target, struct err *e)
+{
+	if (!(c->cap->flags & CAP_MORE_STAKES) || c->opt.dry_run ||
+	    streq(c->opt.confirm, target))
+		return true;
+	err_set(e, ERR_CONFIRM_NEEDED, "%s: confirm must be \"%s\"", c->cap->title,
+		target);
+	err_field(e, "/confirm", c->opt.confirm, target);
+	return err_fix(e, "Send the target's name: nothing else is at stake now.");
+}
+
 /* Who confirms has seen what is lost: the word is of the list as it is now. */
-static bool check_stakes(struct call *c, const json_t *plan, struct reply *ret,
-			 struct err *e)
+static bool check_stakes(struct call *c, const char *target, const json_t *plan,
+			 struct reply *ret, struct err *e)
 {
 	const char *word = json_str_at(plan, "confirm");
 
-	if (!(c->cap->flags & CAP_STAKES) || !word || streq(c->opt.confirm, word))
+	if (!asks_stakes(c) || !word)
+		return check_name(c, target, e);
+	if (streq(c->opt.confirm, word))
 		return true;
 	reply_tree(c, ret, plan);
 	err_set(e, ERR_LOSS_NOT_CONFIRMED, "%s: %s", c->cap->title,
@@ -61,24 +80,42 @@ static bool check_stakes(struct call *c, const json_t *plan, struct reply *ret,
 			  "confirm.");
 }
 
+/* Only what may be lost is looked for; the whole plan is for who must confirm it. */
+static bool ask_stakes(struct call *c, const struct kind *k, const char *target,
+		       const json_t *input, json_t **ret_plan, struct reply *ret,
+		       struct err *e)
+{
+	const char *word;
+
+	if (!runner_stakes(c->cloud, c->arena, k, target, input, ret_plan, e))
+		return false;
+	word = json_str_at(*ret_plan, "confirm");
+	if (word && !streq(c->opt.confirm, word) &&
+	    !runner_plan(c->cloud, c->arena, k, target, input, ret_plan, e))
+		return false;
+	return check_stakes(c, target, *ret_plan, ret, e);
+}
+
 /* The plans that the request asks for; *ret_plan NULL: none. */
 static bool plan_first(struct call *c, const struct kind *k, const char *target,
 		       const json_t *input, json_t **ret_plan, struct reply *ret,
 		       struct err *e)
 {
-	const bool bound = c->opt.plan_digest || c->cap->flags & CAP_STAKES;
+	const bool bound = c->opt.plan_digest || asks_stakes(c);
 	bool repeat = false;
 
 	if (bound && !is_repeat(c, &repeat, e))
 		return false;
 	if (!c->opt.dry_run && (!bound || repeat))
-		return true;
+		return repeat || check_name(c, target, e);
+	if (!c->opt.dry_run && !c->opt.plan_digest)
+		return ask_stakes(c, k, target, input, ret_plan, ret, e);
 	if (!runner_plan(c->cloud, c->arena, k, target, input, ret_plan, e))
 		return false;
 	if (c->opt.dry_run)
 		return answer_plan(c, ret, *ret_plan);
 	return (!c->opt.plan_digest || check_digest(c, ret, *ret_plan, e)) &&
-	       check_stakes(c, *ret_plan, ret, e);
+	       check_stakes(c, target, *ret_plan, ret, e);
 }
 
 bool call_submit(struct call *c, const struct kind *k, const char *target,
@@ -105,9 +142,12 @@ bool call_submit(struct call *c, const struct kind *k, const char *target,
 		return false;
 	if (c->opt.dry_run)
 		return true;
-	if (json_at(plan, "at_stake")) {
+	/* An empty list, too: then nothing was confirmed, and nothing may be lost. */
+	if (plan && asks_stakes(c)) {
 		confirmed = json_own(c->arena, json_copy((json_t *)(uintptr_t)input));
-		json_object_set(confirmed, "confirmed", json_at(plan, "at_stake"));
+		json_object_set(confirmed, "confirmed",
+				json_at(plan, "at_stake") ? json_at(plan, "at_stake")
+							  : json_new_list(c->arena));
 		s.input = confirmed;
 	}
 	id_make(c->rng, c->clock->wall_ms(c->clock), "op_", id, sizeof(id));

@@ -73,6 +73,9 @@ struct field {
 	/* Of a refused value: what was probably meant, or NULL. Shown as a hint,
 	 * and only when it would have been taken. */
 	const char *(*meant)(struct arena *a, const json_t *value);
+	/* Of a string that length and pattern allow: the form that counts; "" counts
+	 * as not given. NULL: refused, *ret_why says why. */
+	const char *(*normal)(struct arena *a, const char *text, const char **ret_why);
 	const struct field *fields; /* of a nested object */
 	size_t size;                /* of the nested struct */
 };

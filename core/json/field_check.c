@@ -191,11 +191,17 @@ static void check_words(struct check *c, const struct place *at, const struct fi
 static void check_string(struct check *c, const struct place *at, const struct field *f,
 			 const json_t *value)
 {
+	const size_t before = c->n;
+	const char *why = "is not of the right form";
+
 	if (!json_is_string(value))
 		refuse(c, at, f, value, "has the wrong type");
 	else if (check_length(c, at, f, value,
 			      field_characters(json_string_value(value))))
 		check_words(c, at, f, value);
+	if (c->n == before && f->normal &&
+	    !f->normal(c->arena, json_string_value(value), &why))
+		refuse(c, at, f, value, why);
 }
 
 /* 3.0 is a whole number: JSON Schema says so, and languages without integers write

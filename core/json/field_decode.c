@@ -43,6 +43,16 @@ static struct field_list objects_of(const struct field *f, const json_t *list,
 	return l;
 }
 
+static const char *text_of(const struct field *f, const char *text, struct arena *a)
+{
+	const char *why = NULL;
+
+	if (!f->normal)
+		return arena_strdup(a, text);
+	text = f->normal(a, text, &why);
+	return text && *text ? text : NULL;
+}
+
 /* The value has been checked: its type is what the row says. */
 static void store(const struct field *f, const json_t *value, struct arena *a, void *ret)
 {
@@ -55,7 +65,7 @@ static void store(const struct field *f, const json_t *value, struct arena *a, v
 	}
 	switch (f->type) {
 	case FIELD_STR:
-		*(const char **)at = arena_strdup(a, json_string_value(value));
+		*(const char **)at = text_of(f, json_string_value(value), a);
 		return;
 	case FIELD_INT:
 		*(int64_t *)at = json_is_real(value) ? (int64_t)json_real_value(value)

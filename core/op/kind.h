@@ -169,6 +169,9 @@ struct step {
 	enum on_cancel on_cancel;
 	int64_t deadline_s; /* of waiting and retrying; 0: 15 minutes */
 	bool sees_errors;
+	/* It may put something at stake: a request is asked for its word before it is
+	 * accepted, by a walk up to the last such row. */
+	bool stakes;
 	bool (*observe)(struct step_ctx *c, struct exchange *ret_x);
 	void (*seen)(struct step_ctx *c, const struct answer *a);
 	void (*plan)(struct step_ctx *c, struct exchange *ret_x);

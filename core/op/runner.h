@@ -61,6 +61,14 @@ bool runner_plan(struct runner *r, struct arena *a, const struct kind *k,
 		 const char *target, const json_t *input, json_t **ret_plan,
 		 struct err *e) __attribute__((warn_unused_result));
 
+/*
+ * The walk up to the last row that may put something at stake (all rows when none
+ * says so): whether `at_stake` is there, and what it is, as in the whole plan.
+ */
+bool runner_stakes(struct runner *r, struct arena *a, const struct kind *k,
+		   const char *target, const json_t *input, json_t **ret_plan,
+		   struct err *e) __attribute__((warn_unused_result));
+
 /* One exchange, with no journal around it; used by both of the above. */
 void runner_exchange(struct runner *r, const struct exchange *x, const char *token,
 		     struct arena *a, struct answer *ret);

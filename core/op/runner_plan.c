@@ -19,6 +19,7 @@ struct planner {
 	json_t *digested; /* [{call, request}], in order */
 	int n_calls;      /* mutations planned so far: objects that do not exist yet */
 	int n_steps;
+	bool stakes_only;
 	int64_t deadline_ms; /* monotonic: who asked waits behind a proxy */
 	struct err *e;
 };
@@ -275,11 +276,22 @@ static const struct step *after(const struct level *l, const struct step *s)
 	return kind_step_after(l->kind, s);
 }
 
+/* The last row that is worth planning; NULL: all of them are. */
+static const struct step *last_of(const struct planner *p, const struct level *l)
+{
+	const struct step *last = NULL;
+
+	for (const struct step *s = l->kind->steps; p->stakes_only && s->name; s++)
+		if (s->stakes || s->spawn)
+			last = s;
+	return last;
+}
+
 static bool plan_level(struct planner *p, struct level *l)
 {
-	const struct step *s = l->kind->steps;
+	const struct step *s = l->kind->steps, *last = last_of(p, l);
 
-	while (s && s->name) {
+	while (s && s->name && (!last || s <= last)) {
 		if (++p->n_steps > PLAN_STEPS)
 			return err_set(p->e, ERR_INTERNAL,
 				       "The plan of \"%s\" has no end", l->kind->name);
@@ -334,9 +346,9 @@ static void put_stake(struct planner *p, json_t *plan)
 	json_put(plan, "confirm", json_stringn(digest, WORD));
 }
 
-bool runner_plan(struct runner *r, struct arena *a, const struct kind *k,
-		 const char *target, const json_t *input, json_t **ret_plan,
-		 struct err *e)
+static bool walk(struct runner *r, struct arena *a, const struct kind *k,
+		 const char *target, const json_t *input, bool stakes_only,
+		 json_t **ret_plan, struct err *e)
 {
 	struct planner p = {
 		.r = r,
@@ -346,6 +358,7 @@ bool runner_plan(struct runner *r, struct arena *a, const struct kind *k,
 		.warnings = json_new_list(a),
 		.at_stake = json_new_list(a),
 		.digested = json_new_list(a),
+		.stakes_only = stakes_only,
 		.deadline_ms = r->clock->mono_ms(r->clock) + PLAN_MS,
 		.e = e,
 	};
@@ -383,4 +396,18 @@ bool runner_plan(struct runner *r, struct arena *a, const struct kind *k,
 			   "plan_digest", json_digest(a, p.digested));
 	put_stake(&p, *ret_plan);
 	return true;
+}
+
+bool runner_plan(struct runner *r, struct arena *a, const struct kind *k,
+		 const char *target, const json_t *input, json_t **ret_plan,
+		 struct err *e)
+{
+	return walk(r, a, k, target, input, false, ret_plan, e);
+}
+
+bool runner_stakes(struct runner *r, struct arena *a, const struct kind *k,
+		   const char *target, const json_t *input, json_t **ret_plan,
+		   struct err *e)
+{
+	return walk(r, a, k, target, input, true, ret_plan, e);
 }

@@ -212,9 +212,21 @@ void step_event(struct step_ctx *c, const char *what, json_t *data)
 	json_push(c->events, row);
 }
 
+/* Said once: a later step that asks again finds the same. */
+static bool is_at_stake(const struct step_ctx *c, const json_t *row)
+{
+	size_t i;
+	json_t *there;
+
+	json_array_foreach(c->at_stake, i, there)
+		if (json_equal(there, row))
+			return true;
+	return false;
+}
+
 void step_stake(struct step_ctx *c, json_t *row)
 {
-	if (c->at_stake)
+	if (c->at_stake && !is_at_stake(c, row))
 		json_push(c->at_stake, row);
 	else
 		json_decref(row);

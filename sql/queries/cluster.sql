@@ -1,9 +1,13 @@
 -- Clusters as the faces show them: our row, what was observed, what runs.
 
 -- The cluster a request means: by name, or the caller's selection for "-".
+-- Names of roles that an earlier rule kept in capitals: they are found by this record.
 -- $1 name or "-", $2 principal.
 -- name: cluster_mean
-select c.name, c.eks_name, c.hyperpod_name, c.origin, c.facts->>'status' as status
+select c.name, c.eks_name, c.hyperpod_name, c.origin, c.facts->>'status' as status,
+	case when c.name <> lower(c.name) then (select json_agg(r.id order by r.seq)
+		from resource r where r.cluster = c.name and r.type = 'iam:role'
+			and r.state <> 'gone' and r.id <> lower(r.id)) end as roles
 from cluster c
 where c.name = case when $1 = '-' then (select cluster from selection where principal = $2)
 	else $1 end

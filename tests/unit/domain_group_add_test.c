@@ -172,8 +172,33 @@ Test(domain_group_add, an_unmet_least_number_of_nodes_is_said_and_not_waited_for
 			      "'name':'agent','namespace':'kube-system','ownerReferences':[{'kind':"
 			      "'DaemonSet'}]},'spec':{'nodeName':'hyperpod-i-0000000a'},'status':{"
 			      "'phase':'Running'}}]}}",
-		 .says = {"fail blocked human", "default/train-0 on hyperpod-i-0000000a",
+		 .says = {"advance",
+			  "lost with the instance group: 1 pods, default/train-0",
 			  "!agent"}},
+		{.id = "pods that came after it was confirmed were confirmed by nobody",
+		 .kind = "delete_instance_group",
+		 .step = "check_users",
+		 .input = "{'group_name':'gpu','confirmed':[]}",
+		 .data = "{'eks':{'name':'e','endpoint':'https://x','ca_pem':'c'}}",
+		 .answers = "{" LIVE(
+			 GPU
+			 "}") ",'sagemaker:ListClusterNodes':{"
+			      "'ClusterNodeSummaries':[{'InstanceGroupName':'gpu','InstanceId':"
+			      "'i-0000000a'}]},'kubernetes:list pods':{'items':[{'metadata':{"
+			      "'name':'train-0','namespace':'default'},'spec':{'nodeName':"
+			      "'hyperpod-i-0000000a'},'status':{'phase':'Running'}}]}}",
+		 .says = {"fail loss-not-confirmed", "default/train-0 (pods)"}},
+		{.id = "a node class lists the group",
+		 .kind = "delete_instance_group",
+		 .step = "check_users",
+		 .input = "{'group_name':'gpu','confirmed':[]}",
+		 .data = "{'eks':{'name':'e','endpoint':'https://x','ca_pem':'c'}}",
+		 .answers = "{" LIVE(
+			 GPU
+			 "}") ",'sagemaker:ListClusterNodes':{'ClusterNodeSummaries':[]},"
+			      "'kubernetes:list hyperpodnodeclasses':{'items':[{'metadata':{"
+			      "'name':'big'},'spec':{'instanceGroups':['gpu']}}]}}",
+		 .says = {"fail loss-not-confirmed", "big (node_classes)"}},
 	};
 
 	SCENES_HOLD(rows);

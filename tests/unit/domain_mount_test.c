@@ -1,15 +1,19 @@
 /* Steps that mount a storage, over what others left behind. */
 #include "tests/unit/domain_scene.h"
 
-#define STORE         .kind = "create_s3_storage", .step
-#define VOLUMES(list) "{'kubernetes:list persistentvolumes':{'items':[" list "]}}"
-#define DATA_B        "{'bucket':'data-b','namespace':'team1','name':'s3-data'}"
+#define STORE .kind = "create_s3_storage", .step
+#define VOLUMES(list)                                                                    \
+	"{'kubernetes:list persistentvolumes':{'items':[" list "]},"                     \
+	"'kubernetes:get persistentvolumeclaims':{'metadata':{'name':'s3','uid':'u-2',"  \
+	"'labels':{" MANAGED "}}}}"
+#define DATA_B "{'bucket':'data-b','namespace':'team1','name':'s3'}"
 
-#define MINE    "'name':'is-demo-team1-s3-data','labels':{" MANAGED "}"
+#define MINE    "'name':'is-demo-team1-s3','labels':{" MANAGED "}"
 #define MANAGED "'app.kubernetes.io/managed-by':'instantstart'"
 #define GOING   ",'deletionTimestamp':'2026-01-02T03:04:00Z'"
 #define FREED                                                                            \
 	"{'metadata':{" MINE "},'spec':{'claimRef':{'uid':'u-1'},'csi':{"                \
+	"'driver':'s3.csi.aws.com','volumeHandle':'is-demo-team1-s3-5620ab22',"          \
 	"'volumeAttributes':{'bucketName':'data-b'}}},'status':{'phase':'Released'}}"
 
 Test(domain_mount,
@@ -20,14 +24,14 @@ Test(domain_mount,
 		 STORE = "apply_volume",
 		 .input = DATA_B,
 		 .answers = VOLUMES("{'metadata':{" MINE GOING "}}"),
-		 .says = {"wait: the volume is-demo-team1-s3-data, which is being deleted",
+		 .says = {"wait: the volume is-demo-team1-s3, which is being deleted",
 			  "!call"}},
 		{.id = "ST-11 claim goes",
 		 STORE = "apply_claim",
 		 .input = DATA_B,
 		 .answers = "{'kubernetes:get persistentvolumeclaims':{'metadata':{" MINE
 			 GOING "}}}",
-		 .says = {"wait: the claim s3-data, which is being deleted", "!call"}},
+		 .says = {"wait: the claim s3, which is being deleted", "!call"}},
 		{.id = "ST-11 namespace goes",
 		 STORE = "apply_namespace",
 		 .input = DATA_B,

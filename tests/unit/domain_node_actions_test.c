@@ -86,15 +86,18 @@ static json_t *kube_node(struct world *w, const char *name)
 
 static json_t *pods_on(struct world *w, const char *selector)
 {
-	const struct machine *m = machine(w, strstr(selector, "hyperpod-") + 9);
+	struct str rest = str_of(selector ? strstr(selector, "hyperpod-") : NULL);
+	const char *node = str_dup(&w->arena, str_cut(&rest, ','));
+	const struct machine *m = *node ? machine(w, node + 9) : NULL;
 	json_t *items = json_new_list(&w->arena);
 
 	if (m && m->pod)
 		json_push(items,
-			  json_packf(&w->arena, "{s:{s:s, s:s}, s:{s:O}, s:{s:s}}",
+			  json_packf(&w->arena, "{s:{s:s, s:s}, s:{s:s, s:O}, s:{s:s}}",
 				     "metadata", "name", m->pod, "namespace", "default",
-				     "spec", "volumes", scene_tree(&w->arena, m->volume),
-				     "status", "phase", "Running"));
+				     "spec", "nodeName", node, "volumes",
+				     scene_tree(&w->arena, m->volume), "status", "phase",
+				     "Running"));
 	return json_packf(&w->arena, "{s:O, s:{}}", "items", items, "metadata");
 }
 

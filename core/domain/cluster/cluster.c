@@ -40,12 +40,14 @@ bool cluster_mean(struct call *c, const char *name, struct cluster *ret, struct 
 	ret->hyperpod_name = db_text(&rows, 0, "hyperpod_name");
 	ret->imported = streq(db_text(&rows, 0, "origin"), "imported");
 	ret->status = db_text(&rows, 0, "status");
+	ret->roles = db_text(&rows, 0, "roles");
 	return true;
 }
 
 json_t *cluster_input(struct call *c, const struct cluster *k, const void *in)
 {
-	json_t *input = field_encode(c->cap->in, in, c->arena);
+	json_t *input = field_encode(c->cap->in, in, c->arena), *roles;
+	struct err ignored;
 
 	json_object_del(input, "cluster");
 	if (k->eks_name && !streq(k->eks_name, k->name))
@@ -53,6 +55,9 @@ json_t *cluster_input(struct call *c, const struct cluster *k, const void *in)
 	if (k->hyperpod_name && !streq(k->hyperpod_name, k->name) &&
 	    !json_object_get(input, "hyperpod_name"))
 		json_put_str(input, "hyperpod_name", k->hyperpod_name);
+	roles = k->roles ? json_parse(c->arena, str_of(k->roles), &ignored) : NULL;
+	if (roles)
+		json_object_set(input, "roles", roles);
 	return input;
 }
 

@@ -12,6 +12,7 @@ struct cluster {
 	const char *hyperpod_name; /* NULL: none yet */
 	bool imported;
 	const char *status;
+	const char *roles; /* JSON list of names in capitals, or NULL: see names.h */
 };
 
 /* By name, or the caller's selected one for "-". NOT_FOUND. */

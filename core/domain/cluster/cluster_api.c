@@ -238,7 +238,8 @@ struct delete_cluster {
 static const struct field delete_cluster_in[] = {
 	FIELD_CLUSTER_PATH(struct delete_cluster, cluster),
 	FIELD(struct delete_cluster, delete_buckets, .flags = FIELD_QUERY, .max = 20,
-	      .doc = "Buckets whose objects are given up too, by name. All others are kept."),
+	      .doc = "Shared buckets whose objects are given up too, by name: the plan counts "
+		     "them, and its confirm must be sent. All others are kept."),
 	FIELD_END};
 
 static bool is_delete(const struct db_rows *holders, int i)
@@ -313,6 +314,8 @@ static bool run_delete_cluster(struct call *c, const void *in, struct reply *ret
 	input = cluster_input(c, &k, in);
 	json_put(input, "owned",
 		 json_incref(json_parse(c->arena, str_of(db_text(&rows, 0, "doc")), e)));
+	/* Objects of the user's are more than the cluster that the name stands for. */
+	c->stakes = q->delete_buckets.n > 0;
 	return queue_behind(c, k.name, e) &&
 	       call_submit(c, &kind_delete_cluster, k.name, input, ret, e) &&
 	       (ret->planned || !is_waiting(c, ret->json) || stop_holders(c, k.name, e));
@@ -329,7 +332,7 @@ const struct capability cap_delete_cluster = {
 	       "first.",
 	.effect = CAP_DESTROY,
 	.role = ROLE_OPERATOR,
-	.flags = CAP_LONG,
+	.flags = CAP_LONG | CAP_MORE_STAKES,
 	.in = delete_cluster_in,
 	.in_size = sizeof(struct delete_cluster),
 	.out = operation_out,

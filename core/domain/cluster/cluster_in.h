@@ -8,6 +8,7 @@
 #ifndef INSTANTSTART_DOMAIN_CLUSTER_CLUSTER_IN_H
 #define INSTANTSTART_DOMAIN_CLUSTER_CLUSTER_IN_H
 
+#include "core/domain/step/path.h"
 #include "core/json/field.h"
 
 /* 1 to 40: role names of 64 must hold it with purpose and region. */
@@ -121,10 +122,11 @@ static const char *const interface_modes[] = {"efa", "efa-only", NULL};
 		      .unit = "GB", .doc = "Size of the extra volume of each node."),           \
 		FIELD(S, execution_role_arn, .pattern = ARN_ROLE_PATTERN,                       \
 		      .doc = "An existing role for the nodes."),                                \
-		FIELD(S, lifecycle_s3_uri, .pattern = "s3://sagemaker-.+",                      \
+		FIELD(S, lifecycle_s3_uri, .pattern = "s3://sagemaker-.+", .max = 1000,         \
+		      .normal = path_s3_uri,                                                    \
 		      .doc = "Own lifecycle scripts: a folder of a bucket "                     \
 			     "whose name begins with sagemaker-."),                             \
-		FIELD(S, lifecycle_on_create, .min = 1, .max = 128,                             \
+		FIELD(S, lifecycle_on_create, .min = 1, .max = 128, .normal = path_file,        \
 		      .doc = "File name of the own script."),                                   \
 		FIELD(S, subnet_id, .pattern = "subnet-[0-9a-f]{8,17}",                         \
 		      .doc = "An existing private subnet for the nodes."),                      \

@@ -3,6 +3,7 @@
 
 #include "core/domain/cluster/eks_access.h"
 #include "core/domain/dependency/install.h"
+#include "core/domain/step/names.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 
@@ -53,7 +54,7 @@ bool chart_observe(struct step_ctx *c, struct exchange *x)
 static bool is_ours(const struct step_ctx *c)
 {
 	return c->issued_before ||
-	       streq(helm_release_label(saw(c, "secrets"), OURS), c->target);
+	       streq(helm_release_label(saw(c, "secrets"), OURS), name_label(c));
 }
 
 /*
@@ -131,7 +132,7 @@ static void install(struct step_ctx *c, struct exchange *x, const struct compone
 				 .ns = k->ns,
 				 .chart = json_str_at(chart, "chart"),
 				 .labels = arena_printf(c->arena, "%s=%s,%s=%s", OURS,
-							c->target, PIN,
+							name_label(c), PIN,
 							pin_of(c, chart, values)),
 				 .values = values};
 

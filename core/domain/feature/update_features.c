@@ -10,9 +10,9 @@
 #include "core/domain/feature/kinds.h"
 #include "core/json/tree.h"
 
-static const char *const passed_on[] = {"eks_name", "hyperpod_name",
-					"adopt",    "install_prerequisites",
-					"tags",     "permissions_boundary"};
+static const char *const passed_on[] = {
+	"eks_name", "hyperpod_name",        "adopt", "install_prerequisites",
+	"tags",     "permissions_boundary", "roles"};
 
 static bool start(struct step_ctx *c, struct spawn *ret, const struct feature *f, bool on)
 {

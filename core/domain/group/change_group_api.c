@@ -53,10 +53,11 @@ const struct capability cap_scale_instance_group = {
 	.path = "/clusters/{cluster}/groups/{group}:scale",
 	.title = "Scale an instance group",
 	.doc = "Sets how many nodes it has. Fewer: nodes that do not work go first, then those "
-	       "with the fewest pods; the plan names pods that end.",
+	       "with the fewest pods. When pods end, the plan names them, and its confirm "
+	       "must be sent.",
 	.effect = CAP_CHANGE,
 	.role = ROLE_OPERATOR,
-	.flags = CAP_LONG | CAP_IDEMPOTENT,
+	.flags = CAP_LONG | CAP_IDEMPOTENT | CAP_STAKES,
 	.in = scale_group_in,
 	.in_size = sizeof(struct scale_group),
 	.out = operation_out,
@@ -240,10 +241,11 @@ const struct capability cap_update_instance_group = {
 	.path = "/clusters/{cluster}/groups/{group}",
 	.title = "Change an instance group",
 	.doc = "Changes in place what can be: everything else of the group stays as it is. "
-	       "Labels and taints reach its nodes, the rest nodes that come later.",
+	       "Labels and taints reach its nodes, the rest nodes that come later. When a "
+	       "taint ends pods, the plan names them, and its confirm must be sent.",
 	.effect = CAP_CHANGE,
 	.role = ROLE_OPERATOR,
-	.flags = CAP_LONG | CAP_IDEMPOTENT,
+	.flags = CAP_LONG | CAP_IDEMPOTENT | CAP_STAKES,
 	.in = update_group_in,
 	.in_size = sizeof(struct update_group),
 	.out = operation_out,
@@ -265,7 +267,7 @@ static const struct field delete_group_in[] = {
 	FIELD_CLUSTER_OR_SELECTED(struct delete_group, cluster),
 	FIELD_GROUP_PATH(struct delete_group, group),
 	FIELD(struct delete_group, end_pods, .flags = FIELD_QUERY,
-	      .doc = "Pods that work on it may end; refused without."),
+	      .doc = "No longer needed: the plan's confirm says that its pods may end."),
 	FIELD_END};
 
 static bool run_delete_group(struct call *c, const void *in, struct reply *ret,
@@ -285,11 +287,11 @@ const struct capability cap_delete_instance_group = {
 	.method = "DELETE",
 	.path = "/clusters/{cluster}/groups/{group}",
 	.title = "Delete an instance group",
-	.doc = "The group, its nodes and their disks. Refused with the list of pods that work "
-	       "there, unless end_pods.",
+	.doc = "The group, its nodes and their disks. When pods work there or node classes list "
+	       "it, the plan names them, and its confirm must be sent.",
 	.effect = CAP_DESTROY,
 	.role = ROLE_OPERATOR,
-	.flags = CAP_LONG,
+	.flags = CAP_LONG | CAP_STAKES,
 	.in = delete_group_in,
 	.in_size = sizeof(struct delete_group),
 	.out = operation_out,
@@ -351,10 +353,11 @@ const struct capability cap_update_cluster_software = {
 	.path = "/clusters/{cluster}/hyperpod:update-software",
 	.title = "Update the cluster's software",
 	.doc = "A new system image for its nodes, batch by batch: root volumes are written "
-	       "anew and lifecycle scripts run again. Followed to its end.",
+	       "anew and lifecycle scripts run again. When pods run there, the plan names "
+	       "them, and its confirm must be sent. Followed to its end.",
 	.effect = CAP_CHANGE,
 	.role = ROLE_OPERATOR,
-	.flags = CAP_LONG,
+	.flags = CAP_LONG | CAP_STAKES,
 	.in = update_software_in,
 	.in_size = sizeof(struct update_software),
 	.out = operation_out,

@@ -2,45 +2,40 @@
  * delete_instance_group.c - a group and all of its nodes.
  *
  * Only through InstanceGroupsToDelete does a group go. Its disks go with it and
- * whatever runs on it ends: pods that work there are named first, and it is
- * refused while there are any, unless the caller says that they may end.
+ * whatever runs on it ends: what that is, and which node classes list the group, is
+ * confirmed first.
  */
 #include "core/domain/cluster/eks_access.h"
 #include "core/domain/cluster/kinds.h"
 #include "core/domain/group/group.h"
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/hyperpod/update_cluster.h"
+#include "core/domain/stake/stake.h"
 #include "core/domain/step/leaves.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 
 enum { GONE_SPACING_S = 5 };
 
-static bool users_observe(struct step_ctx *c, struct exchange *x)
+static bool going_observe(struct step_ctx *c, struct exchange *x)
 {
-	return hyperpod_read(c, x) || (group_live(c) && group_nodes_observe(c, x));
+	return hyperpod_read(c, x) || (group_live(c) && group_list_observe(c, x));
 }
 
-static void users_plan(struct step_ctx *c, struct exchange *x)
+/* Its nodes, and the group as such: node classes may list it. */
+static json_t *going(struct step_ctx *c)
 {
-	const char *users;
-	struct err *e;
+	json_t *things;
 
-	(void)x;
 	if (!group_must_be(c))
-		return;
-	users = group_users(c, group_pods(c), group_nodes(c));
-	if (!users)
-		return;
-	if (json_bool_or(c->input, "end_pods", false)) {
-		step_warn(c, "these pods end with the group: %s", users);
-		return;
-	}
-	e = step_fail(c, ERR_BLOCKED, "pods work on the instance group %s: %s",
-		      group_name(c), users);
-	err_field(e, "/end_pods", "false", "true, when they may end");
-	err_fix(e, "Move or end them, then retry; or call again with end_pods.");
+		return NULL;
+	things = group_things(c, group_nodes(c));
+	json_push(things, json_pack("{s:s, s:s}", "type", "instance_group", "name",
+				    group_name(c)));
+	return things;
 }
+
+static const struct stake_spec leaving = {going_observe, going, "the instance group"};
 
 static const char *delete_want(struct step_ctx *c, const json_t *live, json_t *in)
 {
@@ -115,13 +110,7 @@ static const struct wait gone_wait = {
 
 static const struct step steps[] = {
 	EKS_ACCESS_STEP,
-	{.name = "check_users",
-	 .phase = "check",
-	 .title = "Check that no pod works on it",
-	 .effect = EFFECT_READ,
-	 .observe = users_observe,
-	 .seen = read_seen,
-	 .plan = users_plan},
+	STAKE_STEP("check_users", "See who uses it", &leaving),
 	UPDATE_CLUSTER_STEP_WITH("delete_group", "group", "Delete the instance group",
 				 &delete_group, .leaves = &leaves_deletion),
 	{.name = "wait_gone",

@@ -55,8 +55,7 @@ json_t *group_nodes(struct step_ctx *c);
 json_t *group_pods(struct step_ctx *c);
 /* Of those the node's; NULL: it has no instance. */
 json_t *group_pods_on(struct step_ctx *c, const json_t *by_node, const json_t *node);
-/* Pods whose work ends with these nodes: "default/train-0 on hyperpod-i-…, …";
- * NULL: none. */
-const char *group_users(struct step_ctx *c, const json_t *by_node, const json_t *nodes);
+/* Rows of ListClusterNodes as things for stake.h; a list of the arena. */
+json_t *group_things(struct step_ctx *c, const json_t *nodes);
 
 #endif

@@ -37,10 +37,11 @@ extern const struct field taint_in[];
 		      .doc = "1 or 2 threads per core."),                                \
 		FIELD(S, execution_role_arn, .pattern = ARN_ROLE_PATTERN,                \
 		      .doc = "Role of the nodes; that of another group, else ours."),    \
-		FIELD(S, lifecycle_s3_uri, .pattern = "s3://sagemaker-.+",               \
+		FIELD(S, lifecycle_s3_uri, .pattern = "s3://sagemaker-.+", .max = 1000,  \
+		      .normal = path_s3_uri,                                             \
 		      .doc = "Folder of own lifecycle scripts; that of another group, "  \
 			     "else ours."),                                              \
-		FIELD(S, lifecycle_on_create, .min = 1, .max = 128,                      \
+		FIELD(S, lifecycle_on_create, .min = 1, .max = 128, .normal = path_file, \
 		      .doc = "File name of the own script."),                            \
 		FIELD(S, image_release_version, .pattern = "[0-9]+\\.[0-9]+\\.[0-9]+",   \
 		      .max = 64, .doc = "Release of the system image; the newest one.")

@@ -8,7 +8,7 @@
 #ifndef INSTANTSTART_DOMAIN_GROUP_SCALE_H
 #define INSTANTSTART_DOMAIN_GROUP_SCALE_H
 
-#include "core/op/kind.h"
+#include "core/domain/stake/stake.h"
 
 int64_t scale_more(const struct step_ctx *c);
 bool scale_is_continuous(const struct step_ctx *c);
@@ -23,6 +23,8 @@ bool scale_add_observe(struct step_ctx *c, struct exchange *x);
 void scale_add_plan(struct step_ctx *c, struct exchange *x);
 void scale_add_absorb(struct step_ctx *c, const struct answer *a);
 
+/* What goes, for the row that asks who uses it. */
+extern const struct stake_spec scale_leaving;
 bool scale_choose_observe(struct step_ctx *c, struct exchange *x);
 void scale_choose_plan(struct step_ctx *c, struct exchange *x);
 bool scale_delete_observe(struct step_ctx *c, struct exchange *x);

@@ -12,6 +12,7 @@
 #include "core/domain/group/group.h"
 #include "core/domain/group/scale.h"
 #include "core/domain/hyperpod/hyperpod.h"
+#include "core/domain/stake/stake.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 
@@ -22,11 +23,38 @@ static bool is_leaving_wanted(const struct step_ctx *c)
 	return scale_is_continuous(c) && scale_more(c) < 0;
 }
 
+static json_t *least_worthy(struct step_ctx *c, const json_t *by_node, size_t wanted);
+
 bool scale_choose_observe(struct step_ctx *c, struct exchange *x)
 {
-	return is_leaving_wanted(c) && !json_at(c->data, "victims") &&
-	       (hyperpod_read(c, x) || group_nodes_observe(c, x));
+	if (!is_leaving_wanted(c) || json_at(c->data, "victims"))
+		return false;
+	return hyperpod_read(c, x) || group_nodes_observe(c, x) ||
+	       stake_read(c, x,
+			  group_things(c, least_worthy(c, group_pods(c),
+						       (size_t)-scale_more(c))));
 }
+
+/* --- what is lost, before anything is asked for --------------------------------------
+ */
+
+static bool leaving_observe(struct step_ctx *c, struct exchange *x)
+{
+	return scale_more(c) < 0 && group_nodes_observe(c, x);
+}
+
+/* Without batch calls the service chooses: it may be any node of the group. */
+static json_t *leaving(struct step_ctx *c)
+{
+	if (scale_more(c) >= 0)
+		return NULL;
+	return group_things(
+		c, scale_is_continuous(c)
+			   ? least_worthy(c, group_pods(c), (size_t)-scale_more(c))
+			   : group_nodes(c));
+}
+
+const struct stake_spec scale_leaving = {leaving_observe, leaving, "the nodes that go"};
 
 struct candidate {
 	json_t *node;
@@ -75,8 +103,7 @@ static json_t *least_worthy(struct step_ctx *c, const json_t *by_node, size_t wa
 void scale_choose_plan(struct step_ctx *c, struct exchange *x)
 {
 	const size_t needed = (size_t)-scale_more(c);
-	json_t *by_node, *chosen, *victims;
-	const char *users;
+	json_t *chosen, *victims;
 	size_t i;
 	json_t *node;
 
@@ -87,8 +114,7 @@ void scale_choose_plan(struct step_ctx *c, struct exchange *x)
 		step_goto(c, "read_group");
 		return;
 	}
-	by_node = group_pods(c);
-	chosen = least_worthy(c, by_node, needed);
+	chosen = least_worthy(c, group_pods(c), needed);
 	/* Lists lag: of nodes that somebody has just asked for one shows less. */
 	if (json_array_size(chosen) < needed && !c->planning) {
 		step_wait(c, 10,
@@ -96,9 +122,8 @@ void scale_choose_plan(struct step_ctx *c, struct exchange *x)
 			  json_array_size(chosen), needed, group_name(c));
 		return;
 	}
-	users = group_users(c, by_node, chosen);
-	if (users)
-		step_warn(c, "pods end with the nodes that go: %s", users);
+	if (!stake_settle(c, stake_rows(c, group_things(c, chosen)), "the nodes that go"))
+		return;
 	victims = json_array();
 	json_array_foreach(chosen, i, node)
 		json_push(victims,

@@ -139,6 +139,7 @@ static const struct step steps[] = {
 	 .seen = read_seen,
 	 .plan = read_plan,
 	 .on_fail = preflight_note},
+	STAKE_STEP("check_users", "See what runs on nodes that go", &scale_leaving),
 	PREFLIGHT_QUOTA_STEP(preflight_note),
 	{.name = "check_training_plan",
 	 .phase = "check",

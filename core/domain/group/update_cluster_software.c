@@ -15,6 +15,7 @@
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/hyperpod/nodes_role.h"
 #include "core/domain/hyperpod/update_cluster.h"
+#include "core/domain/stake/stake.h"
 #include "core/domain/step/leaves.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
@@ -143,15 +144,40 @@ static void read_plan(struct step_ctx *c, struct exchange *x)
 	if (!cluster)
 		step_fail(c, ERR_CLOUD_NOT_FOUND, "there is no HyperPod cluster %s",
 			  hyperpod_name(c));
-	else if (all_known(c, cluster))
-		step_warn(
-			c,
-			"the root volumes of these nodes are written anew and their "
-			"scripts run again: what runs on a node ends when its turn comes");
+	else
+		(void)all_known(c, cluster);
 	if (cluster && json_len_at(c->input, "rollback_alarms") > 0)
 		look_at_roles(c, cluster);
 	step_save(c, "before", json_incref(state_of(c, cluster)));
 }
+
+/* --- what runs on them ---------------------------------------------------------------
+ */
+
+static bool nodes_observe(struct step_ctx *c, struct exchange *x)
+{
+	return hyperpod_read(c, x) ||
+	       read_all(c, x, "all_nodes", AWS_SAGEMAKER_ListClusterNodes,
+			json_packf(c->arena, "{s:s, s:b, s:i}", "ClusterName",
+				   hyperpod_name(c), "IncludeNodeLogicalIds", 1,
+				   "MaxResults", 100));
+}
+
+/* Root volumes are written anew and scripts run again: what runs there ends. */
+static json_t *updated(struct step_ctx *c)
+{
+	json_t *nodes = json_new_list(c->arena), *node;
+	size_t i;
+
+	json_array_foreach(json_at(saw(c, "all_nodes"), "ClusterNodeSummaries"), i, node)
+		if (json_object_get(json_at(c->data, "before"),
+				    json_str_or(node, "InstanceGroupName", "")))
+			json_array_append(nodes, node);
+	return group_things(c, nodes);
+}
+
+static const struct stake_spec rewritten = {nodes_observe, updated,
+					    "the nodes that are updated"};
 
 /* --- the call ------------------------------------------------------------------------
  */
@@ -388,6 +414,7 @@ static const struct wait follow_wait = {
 };
 
 static const struct step steps[] = {
+	EKS_ACCESS_STEP,
 	{.name = "read_groups",
 	 .phase = "check",
 	 .title = "Read the instance groups",
@@ -395,6 +422,7 @@ static const struct step steps[] = {
 	 .observe = cluster_observe,
 	 .seen = read_seen,
 	 .plan = read_plan},
+	STAKE_STEP("check_users", "See what runs on the nodes", &rewritten),
 	{.name = "allow_alarms",
 	 .phase = "check",
 	 .title = "Let the nodes' role read the alarms",

@@ -12,6 +12,7 @@
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/hyperpod/preflight.h"
 #include "core/domain/hyperpod/update_cluster.h"
+#include "core/domain/stake/stake.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 
@@ -186,6 +187,49 @@ json_t *group_change_back(struct step_ctx *c)
 	return in;
 }
 
+/* --- NoExecute ends what does not tolerate it ------------------------------------------
+ */
+
+static const char *taint_text(const json_t *taints, const char *key, const char *name)
+{
+	return json_str_or(json_find(taints, key, name), "Effect", "");
+}
+
+/* The new ones; NULL: none. */
+static json_t *evicting(struct step_ctx *c)
+{
+	const json_t *live = json_at(group_live(c), "KubernetesConfig.DesiredTaints");
+	json_t *list = json_new_list(c->arena), *t;
+	size_t i;
+
+	json_array_foreach(json_at(c->input, "taints"), i, t)
+		if (streq(json_str_at(t, "effect"), "NoExecute") &&
+		    !streq(taint_text(live, "Key", json_str_or(t, "key", "")),
+			   "NoExecute"))
+			json_array_append(list, t);
+	return json_array_size(list) ? list : NULL;
+}
+
+static bool evicted_observe(struct step_ctx *c, struct exchange *x)
+{
+	return hyperpod_read(c, x) || (evicting(c) && group_list_observe(c, x));
+}
+
+static json_t *evicted(struct step_ctx *c)
+{
+	json_t *taints = evicting(c), *things, *v;
+	size_t i;
+
+	if (!taints)
+		return NULL;
+	things = group_things(c, group_nodes(c));
+	json_array_foreach(things, i, v)
+		json_object_set(v, "evicts", taints);
+	return things;
+}
+
+static const struct stake_spec tainted = {evicted_observe, evicted, "the new taints"};
+
 /* --- done when the service says so ---------------------------------------------------
  */
 
@@ -273,6 +317,7 @@ static const struct wait have_it = {
 };
 
 static const struct step steps[] = {
+	EKS_ACCESS_STEP,
 	{.name = "read_group",
 	 .phase = "check",
 	 .title = "Read the instance group",
@@ -281,6 +326,7 @@ static const struct step steps[] = {
 	 .seen = read_seen,
 	 .plan = read_plan,
 	 .on_fail = preflight_note},
+	STAKE_STEP("check_users", "See what the taints end", &tainted),
 	PREFLIGHT_ROLE_STEP(preflight_note),
 	PREFLIGHT_STEP("check_script", "Check the own lifecycle script", own_script, true,
 		       preflight_note),

@@ -26,7 +26,7 @@ const char *hyperpod_name(const struct step_ctx *c)
 {
 	const char *name = step_input(c, "hyperpod_name");
 
-	return name ? name : c->target;
+	return name ? name : name_hyperpod(c);
 }
 
 bool hyperpod_read(struct step_ctx *c, struct exchange *x)

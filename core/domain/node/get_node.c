@@ -8,6 +8,7 @@
 #include "core/domain/node/node_out.h"
 #include "core/domain/node/node_row.h"
 #include "core/domain/pod/pod.h"
+#include "core/domain/stake/stake.h"
 #include "core/json/tree.h"
 #include "core/op/runner.h"
 #include "gen/queries.h"

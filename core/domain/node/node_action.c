@@ -157,6 +157,7 @@ static void lock_all(const char *target, const json_t *input, struct arena *a,
 		 .phase = "check",                                                       \
 		 .title = "See what runs on them",                                       \
 		 .effect = EFFECT_READ,                                                  \
+		 .stakes = true,                                                         \
 		 .observe = node_users_observe,                                          \
 		 .seen = read_seen,                                                      \
 		 .plan = node_users_plan,                                                \

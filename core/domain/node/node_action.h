@@ -74,10 +74,6 @@ void find_nodes_plan(struct step_ctx *c, struct exchange *x);
 /* node_users.c */
 bool node_users_observe(struct step_ctx *c, struct exchange *x);
 void node_users_plan(struct step_ctx *c, struct exchange *x);
-/* It ends with its node, and is not on every node anyway. */
-bool pod_counts(const json_t *pod);
-/* Adds a text for each volume that does not outlive the node. */
-void pod_local_volumes(const json_t *pod, json_t *list);
 
 /* send_nodes.c: step->arg is a struct node_send. */
 bool send_nodes_observe(struct step_ctx *c, struct exchange *x);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/domain/step/texts.h"
 #include "core/json/tree.h"
 
 static const char *const purposes[] = {
@@ -30,7 +31,22 @@ static const char *digest_of(const struct step_ctx *c)
 
 const char *name_stack(const struct step_ctx *c)
 {
-	return arena_printf(c->arena, "instantstart-%s", c->target);
+	const struct name_part parts[] = {NAME_FIXED("instantstart"),
+					  NAME_FREE(c->target)};
+
+	return name_join(c->arena, &name_rule_stack, parts, 2);
+}
+
+/* Made by a rule that kept capitals: its record says so. */
+static const char *recorded_role(const struct step_ctx *c, const char *plain)
+{
+	return texts_have(json_at(c->input, "roles"), plain) ? plain : NULL;
+}
+
+/* To IAM a name in capitals is the same name: only the digest tells them apart. */
+static bool has_capital(const char *text)
+{
+	return strpbrk(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != NULL;
 }
 
 /*
@@ -42,7 +58,8 @@ static const char *inference_role(const struct step_ctx *c)
 	const char *name = arena_printf(c->arena, "SageMakerHyperPodInference-is-%s-%s",
 					c->target, c->where->region);
 
-	if (strlen(name) <= ROLE_NAME_MAX)
+	if (strlen(name) <= ROLE_NAME_MAX &&
+	    (!has_capital(c->target) || recorded_role(c, name)))
 		return name;
 	return arena_printf(c->arena, "%.*s-%s", ROLE_NAME_MAX - DIGEST_LEN - 1, name,
 			    digest_of(c));
@@ -51,10 +68,16 @@ static const char *inference_role(const struct step_ctx *c)
 /* The region is part of the name: roles are global in an account. */
 const char *name_role(const struct step_ctx *c, enum role_purpose p)
 {
+	const struct name_part parts[] = {NAME_FIXED("is"), NAME_FREE(c->target),
+					  NAME_FIXED(purposes[p]),
+					  NAME_FIXED(c->where->region)};
+	const char *plain = arena_printf(c->arena, "is-%s-%s-%s", c->target, purposes[p],
+					 c->where->region);
+
 	if (p == ROLE_INFERENCE)
 		return inference_role(c);
-	return arena_printf(c->arena, "is-%s-%s-%s", c->target, purposes[p],
-			    c->where->region);
+	return recorded_role(c, plain) ? plain
+				       : name_join(c->arena, &name_rule_role, parts, 4);
 }
 
 const char *name_role_arn(const struct step_ctx *c, enum role_purpose p)
@@ -81,6 +104,20 @@ const char *name_tls_bucket(const struct step_ctx *c)
 {
 	return arena_printf(c->arena, "hyperpod-tls-%s-%s-%s", c->where->account,
 			    c->where->region, digest_of(c));
+}
+
+const char *name_hyperpod(const struct step_ctx *c)
+{
+	const struct name_part parts[] = {NAME_FREE(c->target)};
+
+	return name_join(c->arena, &name_rule_hyperpod, parts, 1);
+}
+
+const char *name_label(const struct step_ctx *c)
+{
+	const struct name_part parts[] = {NAME_FREE(c->target)};
+
+	return name_join(c->arena, &name_rule_label_value, parts, 1);
 }
 
 const char *name_lifecycle_prefix(const struct step_ctx *c)

@@ -1,10 +1,14 @@
 /*
  * names.h - names of what we make: functions of the cluster's name alone, so
  * that a repeat finds what the first try made, and delete finds all of it.
+ *
+ * All go through name_join() (step/name.h). Where an installation has made a thing
+ * under a name of an earlier rule, what is recorded counts: `roles` of the input.
  */
 #ifndef INSTANTSTART_DOMAIN_STEP_NAMES_H
 #define INSTANTSTART_DOMAIN_STEP_NAMES_H
 
+#include "core/domain/step/name.h"
 #include "core/op/kind.h"
 
 /* What a role is for; the list is what delete walks. */
@@ -30,6 +34,10 @@ const char *name_bucket(const struct step_ctx *c);
 bool name_bucket_is_ours(const struct step_ctx *c);
 /* hyperpod-tls-ACCOUNT-REGION-…: where the inference operator keeps certificates. */
 const char *name_tls_bucket(const struct step_ctx *c);
+/* What the service takes of the cluster's name for a HyperPod cluster. */
+const char *name_hyperpod(const struct step_ctx *c);
+/* The cluster's name as the value of a label in Kubernetes. */
+const char *name_label(const struct step_ctx *c);
 /* clusters/CLUSTER/lifecycle */
 const char *name_lifecycle_prefix(const struct step_ctx *c);
 

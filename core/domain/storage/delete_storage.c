@@ -4,6 +4,7 @@
  */
 #include "core/domain/cluster/eks_access.h"
 #include "core/domain/cluster/kinds.h"
+#include "core/domain/stake/stake.h"
 #include "core/domain/step/names.h"
 #include "core/domain/step/read.h"
 #include "core/domain/storage/storage.h"
@@ -11,13 +12,34 @@
 
 /* --- who uses it -------------------------------------------------------------- */
 
+static json_t *things(struct step_ctx *c)
+{
+	return json_packf(c->arena, "[{s:s, s:s, s:s}]", "type", "storage", "name",
+			  storage_name(c), "namespace", storage_namespace(c));
+}
+
 static bool users_observe(struct step_ctx *c, struct exchange *x)
 {
-	return read_kube(c, x, "pods",
+	return mount_bound_observe(c, x) ||
+	       read_kube(c, x, "pods",
 			 &(struct kube_request){.verb = KUBE_LIST,
 						.api = "v1",
 						.plural = "pods",
-						.ns = storage_namespace(c)});
+						.ns = storage_namespace(c)}) ||
+	       stake_read(c, x, things(c));
+}
+
+/* Both are looked at before the first goes. True: the step has failed. */
+static bool is_foreign(struct step_ctx *c, const char *what, const char *name,
+		       const json_t *object)
+{
+	struct err *e;
+
+	if (!object || object_is_of_cluster(c, object))
+		return false;
+	e = step_fail(c, ERR_FOREIGN_OBJECT, "the %s %s is not ours", what, name);
+	err_fix(e, "Nothing was removed. Whoever made it must delete it.");
+	return true;
 }
 
 static bool uses_claim(const json_t *pod, const char *claim)
@@ -59,12 +81,17 @@ static void users_plan(struct step_ctx *c, struct exchange *x)
 	json_t *pod;
 
 	(void)x;
+	if (is_foreign(c, "claim", storage_name(c), saw(c, "claim")) ||
+	    is_foreign(c, "volume", storage_volume(c), saw(c, "volume")))
+		return;
 	buf_init(&names, c->arena, 300);
 	json_array_foreach(pods, i, pod)
 		if (uses_claim(pod, storage_name(c)) && !has_ended(pod) &&
 		    !is_probe(c, pod))
 			buf_printf(&names, "%s%s", names.len ? ", " : "",
 				   json_str_or(pod, "metadata.name", "?"));
+	if (names.len == 0)
+		(void)stake_settle(c, stake_rows(c, things(c)), "the storage");
 	if (names.len) {
 		struct err *e =
 			step_fail(c, ERR_BLOCKED, "pods still use the storage %s: %s",
@@ -138,11 +165,8 @@ static void remove_plan(struct step_ctx *c, struct exchange *x)
 	}
 	if (!object_is_ours(object) && r->probe)
 		return;
-	if (!object_is_ours(object)) {
-		step_fail(c, ERR_FOREIGN_OBJECT, "the %s %s is not ours", r->what,
-			  object_id(c));
+	if (is_foreign(c, r->what, object_id(c), object))
 		return;
-	}
 	if (json_at(object, "metadata.deletionTimestamp")) {
 		step_wait(c, 3, "the %s %s to be gone", r->what, object_id(c));
 		return;
@@ -220,6 +244,7 @@ static const struct step steps[] = {
 	 .phase = "check",
 	 .title = "Check that no pod uses it",
 	 .effect = EFFECT_READ,
+	 .stakes = true,
 	 .observe = users_observe,
 	 .seen = read_seen,
 	 .plan = users_plan},

@@ -1,5 +1,5 @@
 /*
- * mount.c - what a storage is in Kubernetes: namespace, volume, claim.
+ * mount.c - what a storage is in Kubernetes: namespace, claim, volume.
  */
 #include "core/domain/cluster/eks_access.h"
 #include "core/domain/step/read.h"
@@ -60,12 +60,27 @@ void mount_namespace_plan(struct step_ctx *c, struct exchange *x)
 	      arena_printf(c->arena, "Create the namespace %s", storage_namespace(c)));
 }
 
-bool mount_volume_observe(struct step_ctx *c, struct exchange *x)
+static bool read_volumes(struct step_ctx *c, struct exchange *x)
 {
 	return read_kube(c, x, "volumes",
 			 &(struct kube_request){.verb = KUBE_LIST,
 						.api = "v1",
 						.plural = "persistentvolumes"});
+}
+
+bool mount_claim_observe(struct step_ctx *c, struct exchange *x)
+{
+	return read_kube(c, x, "claim",
+			 &(struct kube_request){.verb = KUBE_GET,
+						.api = "v1",
+						.plural = "persistentvolumeclaims",
+						.ns = storage_namespace(c),
+						.name = storage_name(c)});
+}
+
+bool mount_volume_observe(struct step_ctx *c, struct exchange *x)
+{
+	return read_volumes(c, x) || mount_claim_observe(c, x);
 }
 
 /* Case ST-01: another volume with our handle would hang the pods of both. */
@@ -127,11 +142,49 @@ void mount_volume_absorb(struct step_ctx *c, const struct answer *a)
 		step_goto(c, c->step->name); /* it was let go of; now what it is like */
 }
 
-void mount_volume_plan(struct step_ctx *c, struct exchange *x)
+/* --- whose they are: asked of all before the first is made ----------------------- */
+
+/* True: somebody else's, and the step has failed. */
+static bool is_foreign(struct step_ctx *c, const char *what, const char *name,
+		       const json_t *there)
+{
+	struct err *e;
+
+	if (!there || object_is_of_cluster(c, there))
+		return false;
+	e = step_fail(c, ERR_FOREIGN_OBJECT, "a %s named %s exists and is not ours", what,
+		      name);
+	err_field(e, "/name", storage_name(c), "a name that is not taken");
+	err_fix(e, "Choose another name or namespace for the storage. Nothing was made.");
+	return true;
+}
+
+static const char *claim_id(const struct step_ctx *c)
+{
+	return arena_printf(c->arena, "%s/%s", storage_namespace(c), storage_name(c));
+}
+
+/* A volume that serves our claim, whatever rule named it. */
+static const json_t *volume_of_claim(const struct step_ctx *c, const json_t *volumes)
+{
+	size_t i;
+	json_t *v;
+
+	json_array_foreach(volumes, i, v)
+		if (object_is_of_cluster(c, v) &&
+		    streq(json_str_or(v, "spec.claimRef.name", ""), storage_name(c)) &&
+		    streq(json_str_or(v, "spec.claimRef.namespace", ""),
+			  storage_namespace(c)))
+			return v;
+	return NULL;
+}
+
+/* True: it cannot be ours as it is, and the step has failed. */
+static bool volume_refused(struct step_ctx *c)
 {
 	const json_t *volumes = json_at(saw(c, "volumes"), "items");
 	const json_t *there = named(volumes, storage_volume(c));
-	json_t *wanted = storage_volume_object(c);
+	const json_t *wanted = storage_volume_object(c);
 	const char *twin = handle_twin(c, volumes, wanted);
 	struct err *e;
 
@@ -141,71 +194,113 @@ void mount_volume_plan(struct step_ctx *c, struct exchange *x)
 			"the volume %s has the handle we need: pods of both would hang",
 			twin);
 		err_fix(e, "Delete that volume, or choose another name for the storage.");
-		return;
+		return true;
 	}
-	if (there && !object_is_ours(there)) {
-		step_fail(c, ERR_FOREIGN_OBJECT,
-			  "a volume named %s exists and is not ours", storage_volume(c));
-		return;
-	}
-	if (there &&
-	    (waits_for_end(c, "volume", storage_volume(c), there) || let_go(c, x, there)))
-		return;
-	if (there &&
-	    !object_covers(json_at(there, "spec.csi"), json_at(wanted, "spec.csi"))) {
-		e = step_fail(
-			c, ERR_STATE_CONFLICT,
-			"the storage %s mounts the bucket %s; a volume's source cannot change",
-			storage_name(c),
-			json_str_or(there, "spec.csi.volumeAttributes.bucketName", "?"));
-		err_field(e, "/bucket", storage_bucket(c),
-			  json_str_at(there, "spec.csi.volumeAttributes.bucketName"));
-		err_fix(e, "Delete the storage first, or choose another name.");
-		return;
-	}
-	if (there && object_covers(there, wanted)) {
-		step_own(c, "kubernetes:persistentvolume", storage_volume(c), NULL,
-			 "made");
-		return;
-	}
-	step_own(c, "kubernetes:persistentvolume", storage_volume(c), NULL, "made");
-	apply(c, x, "persistentvolumes", NULL, storage_volume(c), wanted,
-	      arena_printf(c->arena, "Apply the volume %s for the bucket %s",
-			   storage_volume(c), storage_bucket(c)));
+	if (is_foreign(c, "volume", storage_volume(c), there))
+		return true;
+	if (!there || json_at(there, "metadata.deletionTimestamp") ||
+	    object_covers(json_at(there, "spec.csi"), json_at(wanted, "spec.csi")))
+		return false;
+	e = step_fail(
+		c, ERR_STATE_CONFLICT,
+		"the storage %s mounts the bucket %s; a volume's source cannot change",
+		storage_name(c),
+		json_str_or(there, "spec.csi.volumeAttributes.bucketName", "?"));
+	err_field(e, "/bucket", storage_bucket(c),
+		  json_str_at(there, "spec.csi.volumeAttributes.bucketName"));
+	err_fix(e, "Delete the storage first, or choose another name.");
+	return true;
 }
 
-bool mount_claim_observe(struct step_ctx *c, struct exchange *x)
+static bool claim_refused(struct step_ctx *c)
 {
-	return read_kube(c, x, "claim",
-			 &(struct kube_request){.verb = KUBE_GET,
-						.api = "v1",
-						.plural = "persistentvolumeclaims",
-						.ns = storage_namespace(c),
-						.name = storage_name(c)});
+	const json_t *there = saw(c, "claim");
+	const char *volume = json_str_or(there, "spec.volumeName", storage_volume(c));
+	struct err *e;
+
+	if (is_foreign(c, "claim", claim_id(c), there))
+		return true;
+	if (!there || json_at(there, "metadata.deletionTimestamp") ||
+	    streq(volume, storage_volume(c)))
+		return false;
+	e = step_fail(c, ERR_STATE_CONFLICT, "the claim %s is for another volume, %s",
+		      claim_id(c), volume);
+	err_fix(e, "Delete that claim, or choose another name for the storage.");
+	return true;
 }
+
+bool mount_check_observe(struct step_ctx *c, struct exchange *x)
+{
+	return mount_volume_observe(c, x) || probe_observe(c, x);
+}
+
+void mount_check_plan(struct step_ctx *c, struct exchange *x)
+{
+	const json_t *volumes = json_at(saw(c, "volumes"), "items");
+	const json_t *known = volume_of_claim(c, volumes);
+
+	(void)x;
+	if (known)
+		step_save_str(c, "volume", json_str_at(known, "metadata.name"));
+	if (!claim_refused(c) && !volume_refused(c))
+		is_foreign(c, "job",
+			   arena_printf(c->arena, "%s/%s", storage_namespace(c),
+					storage_probe(c)),
+			   saw(c, "job"));
+}
+
+/* --- the claim, then the volume for it -------------------------------------------- */
 
 void mount_claim_plan(struct step_ctx *c, struct exchange *x)
 {
 	const json_t *there = saw(c, "claim");
 	json_t *wanted = storage_claim_object(c);
 
-	if (there && !object_is_ours(there)) {
-		step_fail(c, ERR_FOREIGN_OBJECT,
-			  "a claim named %s/%s exists and is not ours",
-			  storage_namespace(c), storage_name(c));
+	if (claim_refused(c) ||
+	    (there && waits_for_end(c, "claim", storage_name(c), there)))
 		return;
-	}
-	if (there && waits_for_end(c, "claim", storage_name(c), there))
-		return;
-	step_own(c, "kubernetes:persistentvolumeclaim",
-		 arena_printf(c->arena, "%s/%s", storage_namespace(c), storage_name(c)),
-		 NULL, "made");
+	step_own(c, "kubernetes:persistentvolumeclaim", claim_id(c), NULL, "made");
 	if (there && object_covers(there, wanted))
 		return;
 	apply(c, x, "persistentvolumeclaims", storage_namespace(c), storage_name(c),
-	      wanted,
-	      arena_printf(c->arena, "Apply the claim %s/%s", storage_namespace(c),
-			   storage_name(c)));
+	      wanted, arena_printf(c->arena, "Apply the claim %s", claim_id(c)));
+}
+
+/* Reserved for this very claim: one of the same name made later does not bind. */
+static json_t *reserved_volume(struct step_ctx *c)
+{
+	json_t *wanted = storage_volume_object(c);
+	const char *uid = json_str_at(saw(c, "claim"), "metadata.uid");
+
+	if (c->planning && !uid)
+		uid = STEP_UNKNOWN;
+	json_put_str(wanted, "spec.claimRef.uid", uid);
+	return wanted;
+}
+
+void mount_volume_plan(struct step_ctx *c, struct exchange *x)
+{
+	const json_t *there =
+		named(json_at(saw(c, "volumes"), "items"), storage_volume(c));
+	const json_t *claim = saw(c, "claim");
+	json_t *wanted = reserved_volume(c);
+
+	if (volume_refused(c) || is_foreign(c, "claim", claim_id(c), claim))
+		return;
+	if (there && waits_for_end(c, "volume", storage_volume(c), there))
+		return;
+	if (!c->planning && (!claim || json_at(claim, "metadata.deletionTimestamp"))) {
+		step_goto(c, "apply_claim"); /* somebody has deleted it since */
+		return;
+	}
+	if (there && let_go(c, x, there))
+		return;
+	step_own(c, "kubernetes:persistentvolume", storage_volume(c), NULL, "made");
+	if (there && object_covers(there, wanted))
+		return;
+	apply(c, x, "persistentvolumes", NULL, storage_volume(c), wanted,
+	      arena_printf(c->arena, "Apply the volume %s for the bucket %s",
+			   storage_volume(c), storage_bucket(c)));
 }
 
 bool mount_bound_observe(struct step_ctx *c, struct exchange *x)

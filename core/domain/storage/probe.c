@@ -50,7 +50,7 @@ void probe_plan(struct step_ctx *c, struct exchange *x)
 			 NULL, "made");
 		return;
 	}
-	if (job && !object_is_ours(job)) {
+	if (job && !object_is_of_cluster(c, job)) {
 		step_fail(c, ERR_FOREIGN_OBJECT,
 			  "a job named %s/%s exists and is not ours",
 			  storage_namespace(c), storage_probe(c));
@@ -258,7 +258,7 @@ void probe_clear_plan(struct step_ctx *c, struct exchange *x)
 {
 	const json_t *job = saw(c, "job");
 
-	if (job && !object_is_ours(job)) {
+	if (job && !object_is_of_cluster(c, job)) {
 		step_fail(c, ERR_FOREIGN_OBJECT,
 			  "a job named %s/%s exists and is not ours",
 			  storage_namespace(c), storage_probe(c));

@@ -22,21 +22,49 @@ const char *storage_bucket(const struct step_ctx *c)
 	return bucket ? bucket : name_bucket(c);
 }
 
-const char *storage_volume(const struct step_ctx *c)
+/* Of the rule before name_join(): two storages could have the same. */
+static const char *earlier_volume(const struct step_ctx *c)
 {
 	return arena_printf(c->arena, "is-%s-%s-%s", c->target, storage_namespace(c),
 			    storage_name(c));
 }
 
+/* What is recorded of a storage that exists comes before what a new one would get. */
+const char *storage_volume(const struct step_ctx *c)
+{
+	const char *recorded = json_str_at(c->data, "volume");
+	const struct name_part parts[] = {NAME_FIXED("is"), NAME_FREE(c->target),
+					  NAME_FREE(storage_namespace(c)),
+					  NAME_FREE(storage_name(c))};
+
+	if (!recorded)
+		recorded = step_input(c, "volume");
+	return recorded ? recorded : name_join(c->arena, &name_rule_object, parts, 4);
+}
+
+/* The driver's right has the age of the volume. */
 const char *storage_policy(const struct step_ctx *c)
 {
-	return arena_printf(c->arena, "storage-%s-%s", storage_namespace(c),
-			    storage_name(c));
+	const struct name_part parts[] = {NAME_FIXED("storage"),
+					  NAME_FREE(storage_namespace(c)),
+					  NAME_FREE(storage_name(c))};
+	const struct name_part volume[] = {NAME_FIXED("is"), NAME_FREE(c->target),
+					   parts[1], parts[2]};
+	const char *earlier = earlier_volume(c);
+
+	if (streq(storage_volume(c), earlier) &&
+	    !streq(name_join(c->arena, &name_rule_object, volume, 4), earlier))
+		return arena_printf(c->arena, "storage-%s-%s", storage_namespace(c),
+				    storage_name(c));
+	return name_join(c->arena, &name_rule_policy, parts, 3);
 }
 
 const char *storage_probe(const struct step_ctx *c)
 {
-	return arena_printf(c->arena, "is-probe-%s", storage_name(c));
+	const struct name_part parts[] = {NAME_FIXED("is-probe"),
+					  NAME_FREE(storage_name(c))};
+
+	return name_join(c->arena, &name_rule_label, parts, 2);
 }
 
 /*
@@ -55,7 +83,7 @@ static const char *volume_handle(const struct step_ctx *c)
 static json_t *labels(const struct step_ctx *c)
 {
 	return json_pack("{s:s, s:s, s:s}", "app.kubernetes.io/managed-by",
-			 "instantstart", "instantstart/cluster", c->target,
+			 "instantstart", "instantstart/cluster", name_label(c),
 			 "instantstart/storage", storage_name(c));
 }
 
@@ -189,10 +217,20 @@ bool object_covers(const json_t *there, const json_t *wanted)
 	return json_equal(there, wanted);
 }
 
+static const char *label_of(const json_t *object, const char *key)
+{
+	return json_string_value(
+		json_object_get(json_at(object, "metadata.labels"), key));
+}
+
 bool object_is_ours(const json_t *object)
 {
-	const json_t *value = json_object_get(json_at(object, "metadata.labels"),
-					      "app.kubernetes.io/managed-by");
+	return streq(label_of(object, "app.kubernetes.io/managed-by"), "instantstart");
+}
 
-	return streq(json_string_value(value), "instantstart");
+bool object_is_of_cluster(const struct step_ctx *c, const json_t *object)
+{
+	const char *cluster = label_of(object, "instantstart/cluster");
+
+	return object_is_ours(object) && (!cluster || streq(cluster, name_label(c)));
 }

@@ -27,8 +27,17 @@ json_t *storage_probe_object(struct step_ctx *c);
 bool object_covers(const json_t *there, const json_t *wanted);
 /* app.kubernetes.io/managed-by=instantstart. */
 bool object_is_ours(const json_t *object);
+/* The same, and it does not say that it belongs to another cluster. */
+bool object_is_of_cluster(const struct step_ctx *c, const json_t *object);
 
-/* mount.c: steps of the namespace, the volume and the claim. */
+/*
+ * mount.c: steps of the namespace, the claim and the volume. All that may belong to
+ * somebody else is asked for by the first one, before anything is made. The claim
+ * comes before the volume: a claim that names a volume waits for it, and the volume
+ * is reserved for the uid of that claim, so that nobody else's can ever bind to it.
+ */
+bool mount_check_observe(struct step_ctx *c, struct exchange *x);
+void mount_check_plan(struct step_ctx *c, struct exchange *x);
 bool mount_namespace_observe(struct step_ctx *c, struct exchange *x);
 void mount_namespace_plan(struct step_ctx *c, struct exchange *x);
 bool mount_volume_observe(struct step_ctx *c, struct exchange *x);

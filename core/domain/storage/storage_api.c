@@ -14,6 +14,28 @@ const struct field storage_part_in[] = {
 	FIELD(struct storage_part, skip, .doc = "Mount no storage."),
 	FIELDS_STORAGE(struct storage_part), FIELD_END};
 
+/* What the catalog holds of the storage; NULL: nothing. */
+static bool find_row(struct call *c, const char *cluster, const char *ns,
+		     const char *name, json_t **ret, struct err *e)
+{
+	struct db_rows rows;
+
+	*ret = NULL;
+	if (!DB(c->db, c->arena, &Q_catalog_get, &rows, e, "storage", cluster,
+		arena_printf(c->arena, "%s/%s", ns, name)))
+		return false;
+	if (rows.n == 0)
+		return true;
+	*ret = json_parse(c->arena, str_of(db_text(&rows, 0, "doc")), e);
+	return *ret != NULL;
+}
+
+/* The volume has the name that it was given, by whatever rule. */
+static void put_volume(json_t *input, const json_t *row)
+{
+	json_put_str(input, "volume", json_str_at(row, "observed.volume"));
+}
+
 /* --- create_s3_storage ------------------------------------------------------------ */
 
 struct create_storage {
@@ -29,8 +51,15 @@ static bool run_create_storage(struct call *c, const void *in, struct reply *ret
 			       struct err *e)
 {
 	const struct create_storage *q = in;
+	struct cluster k;
+	json_t *input, *row;
 
-	return cluster_submit(c, &kind_create_s3_storage, q->cluster, in, ret, e);
+	if (!cluster_mean(c, q->cluster, &k, e) ||
+	    !find_row(c, k.name, q->namespace, q->name, &row, e))
+		return false;
+	input = cluster_input(c, &k, in);
+	put_volume(input, row);
+	return call_submit(c, &kind_create_s3_storage, k.name, input, ret, e);
 }
 
 extern const struct capability cap_create_s3_storage;
@@ -154,19 +183,20 @@ static bool run_delete_storage(struct call *c, const void *in, struct reply *ret
 			       struct err *e)
 {
 	const struct delete_storage *q = in;
-	const char *key = arena_printf(c->arena, "%s/%s", q->namespace, q->name);
 	struct cluster k;
-	struct db_rows rows;
+	json_t *input, *row;
 
 	if (!cluster_mean(c, q->cluster, &k, e) ||
-	    !DB(c->db, c->arena, &Q_catalog_get, &rows, e, "storage", k.name, key))
+	    !find_row(c, k.name, q->namespace, q->name, &row, e))
 		return false;
-	if (rows.n == 0) {
-		err_set(e, ERR_NOT_FOUND, "there is no storage %s in %s", key, k.name);
+	if (!row) {
+		err_set(e, ERR_NOT_FOUND, "there is no storage %s/%s in %s", q->namespace,
+			q->name, k.name);
 		return err_field(e, "/name", q->name, hint(c, &k, q->name));
 	}
-	return call_submit(c, &kind_delete_storage, k.name, cluster_input(c, &k, in), ret,
-			   e);
+	input = cluster_input(c, &k, in);
+	put_volume(input, row);
+	return call_submit(c, &kind_delete_storage, k.name, input, ret, e);
 }
 
 extern const struct capability cap_delete_storage;
@@ -176,10 +206,11 @@ const struct capability cap_delete_storage = {
 	.path = "/clusters/{cluster}/storages/{name}",
 	.title = "Unmount storage",
 	.doc = "Removes the claim, the volume and the driver's right. The bucket and its objects "
-	       "stay. Refused while pods use it.",
+	       "stay. Refused while pods use it; when workloads are made to use it, the plan "
+	       "names them, and its confirm must be sent.",
 	.effect = CAP_DESTROY,
 	.role = ROLE_OPERATOR,
-	.flags = CAP_LONG,
+	.flags = CAP_LONG | CAP_STAKES,
 	.in = delete_storage_in,
 	.in_size = sizeof(struct delete_storage),
 	.out = operation_out,

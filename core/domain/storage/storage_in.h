@@ -4,6 +4,7 @@
 #ifndef INSTANTSTART_DOMAIN_STORAGE_STORAGE_IN_H
 #define INSTANTSTART_DOMAIN_STORAGE_STORAGE_IN_H
 
+#include "core/domain/step/path.h"
 #include "core/json/field.h"
 
 #define DNS_LABEL "[a-z0-9]([a-z0-9-]*[a-z0-9])?"
@@ -25,9 +26,9 @@
 		      .doc = "Kubernetes namespace of the claim."),                      \
 		FIELD(S, bucket, .pattern = "[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]",          \
 		      .doc = "S3 bucket; the shared one when not given."),               \
-		FIELD(S, prefix, .pattern = "[A-Za-z0-9._-][A-Za-z0-9._/-]*/",           \
-		      .max = 512,                                                        \
-		      .doc = "Mount only this part of the bucket; ends with /."),        \
+		FIELD(S, prefix, .pattern = "[" PATH_CHARS "]+", .max = 512,             \
+		      .normal = path_prefix, .example = "\"models/\"",                   \
+		      .doc = "Mount only this part of the bucket; all of it."),          \
 		FIELD(S, read_only, .doc = "Mount without the right to write."),         \
 		FIELD(S, uid, .min = -1, .max = 65535, .dflt = "-1",                     \
 		      .doc = "Owner of the files as pods see them; -1: root."),          \

@@ -1,0 +1,159 @@
+#include "core/domain/stake/stake.h"
+
+#include "core/domain/stake/reference.h"
+#include "core/domain/step/read.h"
+#include "core/domain/step/texts.h"
+#include "core/json/tree.h"
+
+static const struct stake_spec *spec_of(const struct step_ctx *c)
+{
+	return c->step->arg;
+}
+
+/* --- the one question --------------------------------------------------------------- */
+
+bool stake_read(struct step_ctx *c, struct exchange *x, const json_t *things)
+{
+	for (const struct reference *r = references; r->type; r++)
+		if (json_find(things, "type", r->type) && r->read(c, x, things))
+			return true;
+	return false;
+}
+
+static json_t *row_of(struct step_ctx *c, const json_t *thing, const json_t *pods)
+{
+	const char *type = json_str_or(thing, "type", "?");
+	json_t *row =
+		json_packf(c->arena, "{s:s, s:s*}", type, json_str_or(thing, "name", "?"),
+			   "group", json_str_at(thing, "group"));
+	bool any = false;
+
+	for (const struct reference *r = references; r->type; r++) {
+		json_t *list;
+
+		if (!streq(r->type, type))
+			continue;
+		list = json_array();
+		r->find(c, thing, pods, list);
+		any |= json_array_size(list) > 0;
+		if (json_array_size(list) > 0)
+			json_object_set(row, r->name, list);
+		json_decref(list);
+	}
+	return any ? row : NULL;
+}
+
+json_t *stake_rows(struct step_ctx *c, const json_t *things)
+{
+	json_t *rows = json_new_list(c->arena), *v;
+	const json_t *pods = stake_pods(c, reference_nodes(c, things));
+	size_t i;
+
+	json_array_foreach(things, i, v) {
+		json_t *row = row_of(c, v, pods);
+
+		if (row)
+			json_array_append(rows, row);
+	}
+	return rows;
+}
+
+/* --- the word ------------------------------------------------------------------------
+ */
+
+/* Of the same thing in what was confirmed; NULL: it was not in it. */
+static const json_t *confirmed_row(const struct step_ctx *c, const json_t *row)
+{
+	const json_t *list = json_at(c->input, "confirmed");
+
+	for (const struct reference *r = references; r->type; r++) {
+		const char *name = json_string_value(json_object_get(row, r->type));
+
+		if (name)
+			return json_find(list, r->type, name);
+	}
+	return NULL;
+}
+
+/* The first text of the row that nobody has confirmed, and of which list; NULL: none. */
+static const char *unconfirmed(const struct step_ctx *c, const json_t *row,
+			       const char **ret_list)
+{
+	const json_t *known = confirmed_row(c, row);
+	const char *key;
+	json_t *list, *v;
+	size_t i;
+
+	json_object_foreach((json_t *)(uintptr_t)row, key, list)
+		json_array_foreach(list, i, v)
+			if (!texts_have(json_object_get(known, key),
+					json_string_value(v))) {
+				*ret_list = key;
+				return json_string_value(v);
+			}
+	return NULL;
+}
+
+static void warn(struct step_ctx *c, const json_t *row, const char *what)
+{
+	const char *key;
+	json_t *list;
+
+	json_object_foreach((json_t *)(uintptr_t)row, key, list) {
+		const size_t n = json_array_size(list);
+
+		if (n)
+			step_warn(c, "lost with %s: %zu %s, %s%s", what, n, key,
+				  json_string_value(json_array_get(list, 0)),
+				  n > 1 ? ", …" : "");
+	}
+}
+
+bool stake_settle(struct step_ctx *c, const json_t *rows, const char *what)
+{
+	size_t i;
+	json_t *row;
+
+	json_array_foreach(rows, i, row) {
+		const char *list = NULL, *text = NULL;
+		struct err *e;
+
+		if (!c->planning && json_at(c->input, "confirmed"))
+			text = unconfirmed(c, row, &list);
+		if (text) {
+			e = step_fail(c, ERR_LOSS_NOT_CONFIRMED,
+				      "%s (%s) would be lost with %s, and was not "
+				      "confirmed",
+				      text, list, what);
+			err_fix(e, "Nothing was changed. Ask for the plan again, then "
+				   "send the request with its confirm.");
+			return false;
+		}
+		warn(c, row, what);
+		step_stake(c, json_incref(row));
+	}
+	return true;
+}
+
+/* --- a step of its own -------------------------------------------------------------- */
+
+bool stake_observe(struct step_ctx *c, struct exchange *x)
+{
+	const struct stake_spec *s = spec_of(c);
+	const json_t *things;
+
+	if (s->observe && s->observe(c, x))
+		return true;
+	things = s->things(c);
+	return things && c->verdict.kind == VERDICT_NONE && stake_read(c, x, things);
+}
+
+void stake_plan(struct step_ctx *c, struct exchange *x)
+{
+	const struct stake_spec *s = spec_of(c);
+	const json_t *things = s->things(c);
+
+	(void)x;
+	if (things && c->verdict.kind == VERDICT_NONE)
+		(void)stake_settle(c, stake_rows(c, things), s->what);
+}
