@@ -312,7 +312,11 @@ const json_t *step_chosen_before(const struct step_ctx *c, const char *member);
 json_t *step_tags(struct step_ctx *c);
 /* The same as an object {key: value}, for EKS. */
 json_t *step_tag_map(struct step_ctx *c);
-/* Whether a tag list or map carries our operation (root id) or our cluster. */
+/*
+ * Whether a tag list or map carries our operation (root id) or our cluster. Where the
+ * input lists `operations` (those that made things for the cluster), the tag of the
+ * operation must be one of them: a tag with a name alone is no identity.
+ */
 bool step_tagged_ours(const struct step_ctx *c, const json_t *tags);
 bool step_tagged_cluster(const struct step_ctx *c, const json_t *tags);
 

@@ -318,9 +318,29 @@ bool step_tagged_ours(const struct step_ctx *c, const json_t *tags)
 	return value && streq(value, c->root_id);
 }
 
+/*
+ * A tag with a cluster's name can be anybody's: another installation has a cluster of
+ * that name, or a person has copied the tag. Ids of operations are ours alone; where
+ * the input lists those that made things for the cluster, the tag must be one of them.
+ */
+static bool is_known_operation(const struct step_ctx *c, const json_t *tags)
+{
+	const json_t *known = json_at(c->input, "operations");
+	const char *value = tag_value(tags, tag_operation);
+	size_t i;
+	json_t *v;
+
+	if (!known || (value && streq(value, c->root_id)))
+		return true;
+	json_array_foreach(known, i, v)
+		if (value && streq(value, json_string_value(v)))
+			return true;
+	return false;
+}
+
 bool step_tagged_cluster(const struct step_ctx *c, const json_t *tags)
 {
 	const char *value = tag_value(tags, tag_cluster);
 
-	return value && streq(value, cluster_of(c));
+	return value && streq(value, cluster_of(c)) && is_known_operation(c, tags);
 }

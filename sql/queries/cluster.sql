@@ -90,6 +90,23 @@ select coalesce(json_agg(json_build_object('type', type, 'id', id) order by seq 
 from resource where cluster = $1 and state <> 'gone'
 	and type in ('ec2:vpc-cidr', 'cloudformation:stack', 'sagemaker:cluster', 'iam:oidc-provider')
 
+-- The operations whose tag says that a thing is this cluster's: those that made what is
+-- recorded, and those whose record may be missing. $1 name.
+-- name: cluster_makers
+select coalesce(json_agg(id order by id), '[]')::text as ids from (
+	select op_id as id from resource where cluster = $1
+	union
+	select id from operation where target = $1 and parent_id is null and state <> 'succeeded'
+) known
+
+-- Clusters whose groups are in a subnet that we made for this one. $1 name.
+-- name: cluster_sharers
+select k.cluster, min(k.name) as instance_group, min(r.id) as subnet
+from resource r join catalog k on k.kind = 'instance_group' and k.cluster <> r.cluster
+	and strpos(k.observed::text, '"' || r.id || '"') > 0
+where r.cluster = $1 and r.type = 'ec2:subnet' and r.state <> 'gone'
+group by k.cluster order by k.cluster
+
 -- $1 cluster, $2 kind: what the catalog holds of it, as a list of its own.
 -- name: catalog_of_cluster
 select json_build_object('items', coalesce(json_agg(observed || jsonb_build_object(

@@ -581,12 +581,69 @@ Test(domain_parts, a_mount_helper_that_does_not_fit_is_no_fault_of_the_bucket)
 	SCENES_HOLD(rows);
 }
 
+/* --- the shared bucket
+ * ------------------------------------------------------------------------------- */
+
+#define OBJECTS .kind = "delete_cluster", .step = "delete_objects"
+#define PAGE(more)                                                                       \
+	"{'s3:ListObjectsV2':{'IsTruncated':" more                                       \
+	",'Contents':[{'Key':'clusters/demo/lifecycle/a'},"                              \
+	"{'Key':'clusters/other/lifecycle/a'},{'Key':'models/a'}]}}"
+#define GIVEN_UP "{'delete_buckets':['sagemaker-instantstart-111122223333-us-west-2']}"
+
+Test(domain_parts, objects_go_by_the_thousand_and_never_those_of_other_clusters)
+{
+	static const struct scene rows[] = {
+		{.id = "given up: all but another cluster's, in one call",
+		 OBJECTS,
+		 .input = GIVEN_UP,
+		 .answers = PAGE("false"),
+		 .says = {"call s3:DeleteObjects: Delete 2 objects",
+			  "'Key':'clusters/demo/lifecycle/a'", "'Key':'models/a'",
+			  "!clusters/other"}},
+		{.id = "not given up: our own alone",
+		 OBJECTS,
+		 .answers = PAGE("false"),
+		 .says = {"Delete 1 objects", "'Key':'clusters/demo/lifecycle/a'",
+			  "!models", "!clusters/other"}},
+		{.id = "a page of others alone is passed over, and that is kept",
+		 OBJECTS,
+		 .input = GIVEN_UP,
+		 .answers = "{'s3:ListObjectsV2':{'IsTruncated':true,'Contents':[{'Key':"
+			    "'clusters/other/a'},{'Key':'clusters/other/b'}]}}",
+		 .says = {"goto delete_objects", "'objects_after':'clusters/other/b'",
+			  "!call"}},
+		{.id = "what is deleted is looked for again",
+		 OBJECTS,
+		 .input = GIVEN_UP,
+		 .answers = PAGE("false"),
+		 .answered = "{}",
+		 .says = {"goto delete_objects"}},
+		{.id = "one that may not be deleted is named",
+		 OBJECTS,
+		 .input = GIVEN_UP,
+		 .answers = PAGE("false"),
+		 .answered = "{'Errors':[{'Key':'models/a','Code':'AccessDenied',"
+			     "'Message':'locked'}]}",
+		 .says = {"fail blocked human: models/a in", "AccessDenied locked"}},
+		{.id = "a bucket that we have not made",
+		 .kind = "delete_cluster",
+		 .step = "check_buckets",
+		 .input = "{'delete_buckets':['theirs']}",
+		 .says = {"fail invalid-input", "theirs"}},
+	};
+
+	SCENES_HOLD(rows);
+}
+
 /* --- deletion
  * ------------------------------------------------------------------------------- */
 
 #define LEAVE .kind = "delete_cluster", .step = "delete_interfaces"
 #define IN_SUBNET(list)                                                                  \
-	"{'ec2:DescribeSubnets':{'Subnets':[{'SubnetId':'subnet-a'}]},"                  \
+	"{'ec2:DescribeSubnets':{'Subnets':[{'SubnetId':'subnet-a','Tags':[{'Key':"      \
+	"'instantstart:cluster','Value':'demo'},{'Key':'instantstart:operation',"        \
+	"'Value':'op_made'}]}]},"                                                        \
 	"'ec2:DescribeNetworkInterfaces':{'NetworkInterfaces':[" list "]}}"
 #define ENI_2                                                                            \
 	"{'NetworkInterfaceId':'eni-2','Status':'in-use','Description':'ELB app/x',"     \
@@ -632,7 +689,22 @@ Test(domain_parts, left_over_interfaces_go_others_are_named)
 			 IN_SUBNET("{'NetworkInterfaceId':'eni-3','Status':'available',"
 				   "'Description':'by hand'}"),
 		 .says = {"wait:", "eni-3", "!DeleteNetworkInterface"}},
-		{.id = "OP-07 what has load balancers is named before anything is deleted",
+		{.id = "a subnet that somebody else has tagged with our cluster's name",
+		 LEAVE,
+		 .input = "{'operations':['op_other']}",
+		 .answers =
+			 IN_SUBNET("{'NetworkInterfaceId':'eni-1','Status':'available',"
+				   "'Description':'aws-K8S-i-0abc'}"),
+		 .says = {"advance", "!call", "!eni-1"}},
+		{.id = "of the nodes of another cluster in the same subnet",
+		 LEAVE,
+		 .input = "{'operations':['op_made']}",
+		 .answers = IN_SUBNET(
+			 "{'NetworkInterfaceId':'eni-1','Status':'available',"
+			 "'Description':'aws-K8S-i-0abc','TagSet':[{'Key':"
+			 "'cluster.k8s.amazonaws.com/name','Value':'theirs'}]}"),
+		 .says = {"wait:", "eni-1", "!DeleteNetworkInterface"}},
+		{.id = "OP-07 a service with a load balancer is named before anything is deleted",
 		 .kind = "delete_cluster",
 		 .step = "check_load_balancers",
 		 .answers = "{" OUR_STACK ",'kubernetes:list services':{'items':[" FRONT

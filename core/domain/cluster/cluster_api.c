@@ -294,12 +294,32 @@ static bool is_waiting(struct call *c, struct str operation)
 		     "queued");
 }
 
+/* Its network would go from under them: they are named, and nothing is deleted. */
+static bool is_shared(struct call *c, const char *name, struct err *e)
+{
+	struct db_rows rows;
+
+	if (!DB(c->db, c->arena, &Q_cluster_sharers, &rows, e, name))
+		return false;
+	if (rows.n == 0)
+		return true;
+	err_set(e, ERR_BLOCKED,
+		"the cluster %s has nodes in the network of %s: group %s in %s",
+		db_text(&rows, 0, "cluster"), name, db_text(&rows, 0, "instance_group"),
+		db_text(&rows, 0, "subnet"));
+	for (int i = 1; i < rows.n; i++)
+		err_because(e, "catalog", db_text(&rows, i, "cluster"),
+			    db_text(&rows, i, "subnet"), NULL);
+	return err_fix(e, "Delete that instance group or cluster first, then delete %s.",
+		       name);
+}
+
 static bool run_delete_cluster(struct call *c, const void *in, struct reply *ret,
 			       struct err *e)
 {
 	const struct delete_cluster *q = in;
 	struct cluster k;
-	struct db_rows rows;
+	struct db_rows rows, makers;
 	json_t *input;
 
 	if (!cluster_mean(c, q->cluster, &k, e))
@@ -309,9 +329,14 @@ static bool run_delete_cluster(struct call *c, const void *in, struct reply *ret
 			k.name);
 		return err_fix(e, "Use forget_cluster to remove it from the catalog.");
 	}
-	if (!DB(c->db, c->arena, &Q_cluster_owned, &rows, e, k.name))
+	if (!is_shared(c, k.name, e) ||
+	    !DB(c->db, c->arena, &Q_cluster_owned, &rows, e, k.name) ||
+	    !DB(c->db, c->arena, &Q_cluster_makers, &makers, e, k.name))
 		return false;
 	input = cluster_input(c, &k, in);
+	json_put(
+		input, "operations",
+		json_incref(json_parse(c->arena, str_of(db_text(&makers, 0, "ids")), e)));
 	json_put(input, "owned",
 		 json_incref(json_parse(c->arena, str_of(db_text(&rows, 0, "doc")), e)));
 	/* Objects of the user's are more than the cluster that the name stands for. */

@@ -99,6 +99,7 @@ static json_t *cluster_filter(struct step_ctx *c)
 			  "tag-key", "Values", COMPUTE_SUBNET_TAG);
 }
 
+/* The filter finds what carries the tag; only what we made is ours. */
 static json_t *subnet_ids(struct step_ctx *c)
 {
 	json_t *ids = json_new_list(c->arena);
@@ -106,7 +107,8 @@ static json_t *subnet_ids(struct step_ctx *c)
 	json_t *s;
 
 	json_array_foreach(json_at(saw(c, "subnets"), "Subnets"), i, s)
-		json_push(ids, json_string(json_str_or(s, "SubnetId", "")));
+		if (step_tagged_cluster(c, json_at(s, "Tags")))
+			json_push(ids, json_string(json_str_or(s, "SubnetId", "")));
 	return ids;
 }
 
@@ -148,14 +150,16 @@ static bool is_of_nodes(const struct step_ctx *c, const json_t *interface)
 {
 	const json_t *tags = json_at(interface, "TagSet");
 	const char *says = json_str_or(interface, "Description", "");
+	const char *of;
 
 	if (!tags)
 		tags = json_at(interface, "Tags");
-	return step_tagged_cluster(c, tags) ||
-	       streq(json_str_at(json_find(tags, "Key", "cluster.k8s.amazonaws.com/name"),
-				 "Value"),
-		     eks_name(c)) ||
-	       str_starts(says, "aws-K8S-") || strcasestr(says, "sagemaker");
+	of = json_str_at(json_find(tags, "Key", "cluster.k8s.amazonaws.com/name"),
+			 "Value");
+	if (of) /* it says whose: words that fit every cluster do not count */
+		return streq(of, eks_name(c));
+	return step_tagged_cluster(c, tags) || str_starts(says, "aws-K8S-") ||
+	       strcasestr(says, "sagemaker");
 }
 
 static const char *left_over(const struct step_ctx *c, const json_t *list)
@@ -208,7 +212,7 @@ bool teardown_subnets_observe(struct step_ctx *c, struct exchange *x)
 
 void teardown_subnets_plan(struct step_ctx *c, struct exchange *x)
 {
-	const char *id = json_str_at(saw(c, "subnets"), "Subnets.0.SubnetId");
+	const char *id = json_str_at(subnet_ids(c), "0");
 
 	if (!id)
 		return;

@@ -45,7 +45,7 @@ static bool leave_elsewhere(struct step_ctx *c, const struct component *k)
 	step_save(c, arena_printf(c->arena, "elsewhere.%s", k->name), json_true());
 	step_warn(c,
 		  "%s is installed by other means than its add-on (%s %s): it is used "
-		  "as it is",
+		  "as it is. Ask with adopt to have it replaced.",
 		  k->title, k->sign.plural, k->sign.name);
 	if (!c->planning)
 		component_state(c, k, "ready", NULL);
@@ -99,7 +99,9 @@ static void keep_equal(struct step_ctx *c, struct exchange *x, const struct comp
 		return;
 	}
 	in = by_addon(c, k);
-	json_put_str(in, "resolveConflicts", "OVERWRITE");
+	/* What people have changed of its objects stays, unless they are given up. */
+	json_put_str(in, "resolveConflicts",
+		     json_bool_or(c->input, "adopt", false) ? "OVERWRITE" : "PRESERVE");
 	if (values)
 		json_put_str(in, "configurationValues", json_text(c->arena, values));
 	c->item = arena_printf(

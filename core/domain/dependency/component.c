@@ -73,6 +73,12 @@ const struct component component_coredns = {
 	.title = "CoreDNS",
 	.via = COMPONENT_ADDON,
 	.addon = "coredns",
+	/* EKS's own, or one that people have changed: the add-on would replace it. */
+	.sign = {.verb = KUBE_GET,
+		 .api = "apps/v1",
+		 .plural = "deployments",
+		 .ns = "kube-system",
+		 .name = "coredns"},
 	.pods = 2,
 };
 const struct component component_cert_manager = {

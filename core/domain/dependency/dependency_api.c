@@ -105,6 +105,7 @@ struct reconcile {
 	const char *cluster;
 	struct str_list components;
 	bool require_ready;
+	bool adopt;
 	MEMBERS_MADE
 };
 
@@ -114,7 +115,10 @@ static const struct field reconcile_in[] = {
 	      .doc = "Only these, by name; all when not given."),
 	FIELD(struct reconcile, require_ready,
 	      .doc = "Wait for components that need nodes, too."),
-	FIELDS_MADE(struct reconcile), FIELD_END};
+	FIELD(struct reconcile, adopt,
+	      .doc = "Replace what others have installed or changed; it is used as it is."),
+	FIELDS_MADE(struct reconcile),
+	FIELD_END};
 
 static bool check_names(const struct str_list *names, struct err *e)
 {

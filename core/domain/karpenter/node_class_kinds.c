@@ -115,6 +115,7 @@ static const struct step create_steps[] = {
 	 .phase = "check",
 	 .title = "Check the instance groups",
 	 .effect = EFFECT_READ,
+	 .stakes = true,
 	 .observe = check_observe,
 	 .seen = read_seen,
 	 .plan = check_plan},

@@ -104,6 +104,7 @@ static const struct step delete_steps[] = {
 	 .phase = "check",
 	 .title = "Look for pods on its nodes",
 	 .effect = EFFECT_READ,
+	 .stakes = true,
 	 .observe = users_observe,
 	 .seen = read_seen,
 	 .plan = users_plan},

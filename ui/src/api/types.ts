@@ -29,7 +29,11 @@ export interface Check { what: string; data: Record<string, unknown> }
 export interface Resource { type: string; id: string; arn?: string | null; state?: string; made_at?: string; operation?: string }
 export type Step = Schema['Plan']['steps'][number] & {call?: string; class?: string; request?: unknown};
 /** A thing that a change ends, with what goes with it. */
-export interface Stake { node?: string; name?: string; instance_id?: string; pods?: string[]; local_volumes?: string[] }
+export interface Stake {
+	node?: string; name?: string; instance_id?: string; instance_group?: string; node_pool?: string; storage?: string; bucket?: string;
+	pods?: string[]; local_volumes?: string[]; claims?: string[]; objects?: string[];
+	node_classes?: string[]; node_pools?: string[]; workloads?: string[];
+}
 export type Plan = Omit<Schema['Plan'], 'at_stake' | 'checks' | 'resources' | 'steps'> & {
 	at_stake?: Stake[]; checks?: Check[]; resources?: Resource[]; steps: Step[];
 };

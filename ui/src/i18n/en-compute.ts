@@ -5,6 +5,7 @@ export const compute = {
 	'plan.stake': 'What ends with it',
 	'plan.stakePods': 'Pods that end',
 	'plan.stakeDisks': 'Data on local disks',
+	'plan.stakeUsers': 'What is made to use it',
 	'pairs.add': 'Add',
 	'pairs.remove': 'Remove',
 	'pairs.key': 'Key',

@@ -5,6 +5,7 @@ export const hiCompute: Record<keyof typeof compute, Text> = {
 	'plan.stake': 'इसके साथ क्या समाप्त होता है',
 	'plan.stakePods': 'समाप्त होने वाले पॉड',
 	'plan.stakeDisks': 'स्थानीय डिस्क पर डेटा',
+	'plan.stakeUsers': 'जो इसका उपयोग करने के लिए बने हैं',
 	'pairs.add': 'जोड़ें',
 	'pairs.remove': 'हटाएँ',
 	'pairs.key': 'कुंजी',

@@ -5,6 +5,7 @@ export const roCompute: Record<keyof typeof compute, Text> = {
 	'plan.stake': 'Ce se încheie odată cu ea',
 	'plan.stakePods': 'Poduri care se încheie',
 	'plan.stakeDisks': 'Date pe discurile locale',
+	'plan.stakeUsers': 'Ce este făcut să îl folosească',
 	'pairs.add': 'Adaugă',
 	'pairs.remove': 'Elimină',
 	'pairs.key': 'Cheie',

@@ -5,6 +5,7 @@ export const trCompute: Record<keyof typeof compute, Text> = {
 	'plan.stake': 'Bununla bitenler',
 	'plan.stakePods': 'Sona erecek podlar',
 	'plan.stakeDisks': 'Yerel disklerdeki veriler',
+	'plan.stakeUsers': 'Onu kullanmak için yapılanlar',
 	'pairs.add': 'Ekle',
 	'pairs.remove': 'Kaldır',
 	'pairs.key': 'Anahtar',

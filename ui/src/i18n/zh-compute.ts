@@ -5,6 +5,7 @@ export const zhCompute: Record<keyof typeof compute, Text> = {
 	'plan.stake': '随之结束的内容',
 	'plan.stakePods': '将终止的 Pod',
 	'plan.stakeDisks': '本地磁盘上的数据',
+	'plan.stakeUsers': '依赖它的对象',
 	'pairs.add': '添加',
 	'pairs.remove': '移除',
 	'pairs.key': '键',

@@ -89,9 +89,10 @@ function AtStake({all}: {all: Stake[]})
 
 	return <Table variant='embedded' contentDensity='compact' items={all} wrapLines header={<Box variant='h3'>{t('plan.stake')}</Box>}
 		columnDefinitions={[
-			{id: 'name', header: t('common.name'), isRowHeader: true, cell: x => x.node ?? x.name ?? x.instance_id ?? '–'},
+			{id: 'name', header: t('common.name'), isRowHeader: true, cell: x => x.node ?? x.instance_group ?? x.node_pool ?? x.storage ?? x.bucket ?? x.name ?? x.instance_id ?? '–'},
 			{id: 'pods', header: t('plan.stakePods'), cell: x => words(x.pods)},
-			{id: 'disks', header: t('plan.stakeDisks'), cell: x => words(x.local_volumes)},
+			{id: 'disks', header: t('plan.stakeDisks'), cell: x => words([...x.local_volumes ?? [], ...x.claims ?? [], ...x.objects ?? []])},
+			{id: 'users', header: t('plan.stakeUsers'), cell: x => words([...x.node_classes ?? [], ...x.node_pools ?? [], ...x.workloads ?? []])},
 		]}/>;
 }
 

@@ -1,0 +1,267 @@
+/*
+ * Every capability that may lose something, with something at stake and with nothing:
+ * plan, word, hint and run agree. The rows come from the table of capabilities: a new
+ * one that destroys fails here until it has a world of its own below.
+ */
+#include "tests/unit/domain_scene.h"
+
+struct world {
+	const char *capability; /* also the kind */
+	const char *input;
+	const char *calm;  /* answers of a world in which nothing is lost */
+	const char *taken; /* answers in which something is, over those */
+	const char *lost;  /* a text of at_stake then */
+};
+
+#define EKS                                                                              \
+	"'eks:DescribeCluster':{'cluster':{'name':'demo','status':'ACTIVE','endpoint':"  \
+	"'https://k','arn':'arn:aws:eks:us-west-2:1:cluster/demo','accessConfig':{"      \
+	"'authenticationMode':'API'},'certificateAuthority':{'data':'eA=='}}}"
+#define NODE                                                                             \
+	"'InstanceGroupName':'gpu','InstanceId':'i-0000000a','NodeLogicalId':'n-1',"     \
+	"'InstanceStatus':{'Status':'Running'},'LaunchTime':'2026-01-01T00:00:00Z'"
+#define CLUSTER(mode)                                                                    \
+	"'sagemaker:DescribeCluster':{'ClusterName':'demo','ClusterStatus':'InService'," \
+	"'ClusterArn':'arn:c'," mode                                                     \
+	"'InstanceGroups':[{'InstanceGroupName':'gpu','CurrentCount':1,'TargetCount':1," \
+	"'InstanceType':'ml.g5.12xlarge','ExecutionRole':"                               \
+	"'arn:aws:iam::123456789012:role/r','Status':'InService'}]},"                    \
+	"'sagemaker:ListClusterNodes':{'ClusterNodeSummaries':[{" NODE "}]},"            \
+	"'sagemaker:DescribeClusterNode':{'NodeDetails':{" NODE "}}"
+#define CONTINUOUS "'NodeProvisioningMode':'Continuous',"
+#define WORLD      "{" EKS "," CLUSTER(CONTINUOUS) "}"
+#define POD                                                                              \
+	"{'kubernetes:list pods':{'items':[{'metadata':{'name':'train-0','namespace':"   \
+	"'team'},'spec':{'nodeName':'hyperpod-i-0000000a'},'status':{'phase':"           \
+	"'Running'}}]}}"
+#define LOCAL_CLAIM                                                                      \
+	"{'kubernetes:list persistentvolumes':{'items':[{'metadata':{'name':'nvme'},"    \
+	"'spec':{'claimRef':{'namespace':'team','name':'scratch'},'nodeAffinity':{"      \
+	"'required':{'nodeSelectorTerms':[{'matchExpressions':[{'key':"                  \
+	"'kubernetes.io/hostname','values':['hyperpod-i-0000000a']}]}]}}}}]}}"
+#define DEFAULT_NAME "'name':'data','namespace':'team'"
+
+static const struct world worlds[] = {
+	{"reboot_nodes", "{'nodes':['i-0000000a']}", WORLD, POD, "team/train-0"},
+	{"replace_nodes", "{'nodes':['i-0000000a']}", WORLD, POD, "team/train-0"},
+	{"replace_nodes", "{'nodes':['i-0000000a']}", WORLD, LOCAL_CLAIM, "team/scratch"},
+	{"delete_nodes", "{'nodes':['i-0000000a']}", WORLD, POD, "team/train-0"},
+	{"scale_instance_group", "{'group_name':'gpu','count':0}", WORLD, POD,
+	 "team/train-0"},
+	{"scale_instance_group", "{'group_name':'gpu','count':0}",
+	 "{" EKS "," CLUSTER("") "}", POD, "team/train-0"},
+	{"update_instance_group",
+	 "{'group_name':'gpu','taints':[{'key':'k','value':'v','effect':'NoExecute'}]}",
+	 WORLD, POD, "team/train-0"},
+	{"delete_instance_group", "{'group_name':'gpu'}", WORLD, POD, "team/train-0"},
+	{"delete_instance_group", "{'group_name':'gpu'}", WORLD,
+	 "{'kubernetes:list hyperpodnodeclasses':{'items':[{'metadata':{'name':'big'},"
+	 "'spec':{'instanceGroups':['gpu']}}]}}",
+	 "big"},
+	{"update_cluster_software", "{'groups':['gpu']}", WORLD, POD, "team/train-0"},
+	{"update_cluster_software", "{}", WORLD, POD, "team/train-0"},
+	{"delete_storage", "{" DEFAULT_NAME "}", WORLD,
+	 "{'kubernetes:list cronjobs':{'items':[{'metadata':{'name':'nightly',"
+	 "'namespace':'team'},'spec':{'jobTemplate':{'spec':{'template':{'spec':{"
+	 "'volumes':[{'persistentVolumeClaim':{'claimName':'data'}}]}}}}}}]}}",
+	 "cronjobs team/nightly"},
+	{"delete_node_pool", "{'name':'big'}",
+	 "{" EKS ",'kubernetes:list nodes':{'items':[]}}",
+	 "{'kubernetes:list nodes':{'items':[{'metadata':{'name':'hyperpod-i-0000000a',"
+	 "'labels':{'karpenter.sh/nodepool':'big'}}}]},'kubernetes:list pods':{'items':[{"
+	 "'metadata':{'name':'train-0','namespace':'team'},'spec':{'nodeName':"
+	 "'hyperpod-i-0000000a'},'status':{'phase':'Running'}}]}}",
+	 "team/train-0"},
+	{"delete_cluster",
+	 "{'delete_buckets':['sagemaker-instantstart-123456789012-us-west-2']}",
+	 "{" EKS ",'s3:ListObjectsV2':{'Contents':[{'Key':'clusters/other/lifecycle/x',"
+	 "'Size':5}]}}",
+	 "{'s3:ListObjectsV2':{'Contents':[{'Key':'clusters/other/lifecycle/x','Size':5},"
+	 "{'Key':'models/a','Size':7},{'Key':'models/b','Size':8}]}}",
+	 "models/: 2 objects, 15 bytes"},
+};
+
+enum { WORLDS = sizeof(worlds) / sizeof(worlds[0]) };
+
+/* Rows that take the word, though nothing of theirs is lost by itself; with the reason.
+ */
+static const struct {
+	const char *capability, *why;
+} elsewhere[] = {
+	{"create_node_class", "domain_karpenter_test: needs autoscaling in service"},
+	{"create_node_pool", "an existing pool is changed in place: no node goes by it"},
+	{"delete_node_class", "refused while pools refer to it; nothing else does"},
+};
+
+/* --- a walk up to the last row that may put something at stake ---------------------- */
+
+struct outcome {
+	json_t *at_stake;
+	bool failed;
+	enum errc code;
+	const char *detail;
+};
+
+static const struct step *last_stake(const struct kind *k)
+{
+	const struct step *last = NULL;
+
+	for (const struct step *s = k->steps; s->name; s++)
+		if (s->stakes)
+			last = s;
+	return last;
+}
+
+static struct outcome play(struct arena *a, const struct world *w, const char *taken,
+			   const json_t *confirmed)
+{
+	const struct kind *k = kind_find(kinds, w->capability);
+	const struct where where = {.account = "123456789012",
+				    .region = "us-west-2",
+				    .partition = "aws",
+				    .caller_arn = "arn:aws:iam::123456789012:role/us"};
+	static struct config cfg;
+	json_t *answers = scene_tree(a, w->calm);
+	struct outcome ret = {.at_stake = json_new_list(a)};
+	const struct step *last;
+	struct step_ctx c = {.arena = a,
+			     .cfg = &cfg,
+			     .where = &where,
+			     .op_id = "op_1",
+			     .root_id = "op_1",
+			     .target = "demo",
+			     .input = scene_tree(a, w->input),
+			     .data = json_new_object(a),
+			     .now_ms = scene_now_ms,
+			     .step_since_ms = scene_now_ms,
+			     .planning = !confirmed,
+			     .resources = json_new_list(a),
+			     .catalog = json_new_list(a),
+			     .events = json_new_list(a),
+			     .at_stake = confirmed ? NULL : ret.at_stake};
+
+	cfg.poll_scale_percent = 100;
+	if (taken)
+		json_object_update(answers, scene_tree(a, taken));
+	if (confirmed)
+		json_object_set((json_t *)(uintptr_t)c.input, "confirmed",
+				(json_t *)(uintptr_t)confirmed);
+	cr_assert(k, "%s has no kind of its name", w->capability);
+	last = last_stake(k);
+	cr_assert(last, "no row of %s may put anything at stake", w->capability);
+	for (c.step = k->steps; c.step <= last && !ret.failed; c.step++) {
+		struct exchange x = {.via = VIA_NONE};
+
+		c.seen = json_new_object(a);
+		c.reads = 0;
+		c.verdict = (struct verdict){.kind = VERDICT_NONE};
+		scene_observe(&c, answers);
+		if (c.verdict.kind == VERDICT_NONE && c.step->plan)
+			c.step->plan(&c, &x);
+		cr_expect(x.via == VIA_NONE || !exchange_mutates(&x),
+			  "%s changes something at %s, before all is asked",
+			  w->capability, c.step->name);
+		ret.failed = c.verdict.kind == VERDICT_FAIL;
+		ret.code = c.verdict.error.code;
+		ret.detail = arena_strdup(a, c.verdict.error.detail);
+	}
+	return ret;
+}
+
+Test(domain_stakes, plan_word_and_run_agree_with_something_at_stake_and_with_nothing)
+{
+	for (size_t i = 0; i < WORLDS; i++) {
+		const struct world *w = &worlds[i];
+		struct outcome calm, taken, run;
+		struct arena a;
+
+		arena_init(&a, 0);
+		calm = play(&a, w, NULL, NULL);
+		cr_expect_not(calm.failed, "%s: %s", w->capability, calm.detail);
+		cr_expect_eq(json_array_size(calm.at_stake), 0, "%s: at stake: %s",
+			     w->capability, json_text(&a, calm.at_stake));
+		taken = play(&a, w, w->taken, NULL);
+		cr_expect_not(taken.failed, "%s: %s", w->capability, taken.detail);
+		cr_expect(strstr(json_text(&a, taken.at_stake), w->lost), "%s: %s in %s",
+			  w->capability, w->lost, json_text(&a, taken.at_stake));
+		run = play(&a, w, NULL, json_new_list(&a));
+		cr_expect_not(run.failed, "%s with nothing at stake: %s", w->capability,
+			      run.detail);
+		run = play(&a, w, w->taken, taken.at_stake);
+		cr_expect_not(run.failed, "%s, confirmed: %s", w->capability, run.detail);
+		/* Objects of a bucket come and go: the word is for its name and parts. */
+		if (!streq(w->capability, "delete_cluster")) {
+			run = play(&a, w, w->taken, json_new_list(&a));
+			cr_expect(run.failed && run.code == ERR_LOSS_NOT_CONFIRMED,
+				  "%s runs over what nobody has confirmed",
+				  w->capability);
+		}
+		arena_free(&a);
+	}
+}
+
+/* --- the table ------------------------------------------------------------------------
+ */
+
+static bool has_world(const char *capability)
+{
+	for (size_t i = 0; i < WORLDS; i++)
+		if (streq(worlds[i].capability, capability))
+			return true;
+	for (size_t i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++)
+		if (streq(elsewhere[i].capability, capability))
+			return true;
+	return false;
+}
+
+static bool takes_word(const struct capability *cap)
+{
+	return (cap->flags & (CAP_STAKES | CAP_MORE_STAKES)) != 0;
+}
+
+/* By what the name says it does: such a row must say what it takes. */
+static bool may_lose(const struct capability *cap)
+{
+	static const char *const verbs[] = {
+		"delete_",  "reboot_", "replace_", "scale_",         "drain_",
+		"restart_", "stop_",   "upgrade_", "update_cluster", "update_instance"};
+
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		if (str_starts(cap->name, verbs[i]))
+			return true;
+	return false;
+}
+
+Test(domain_stakes, whatever_may_lose_something_takes_the_word_and_has_a_world)
+{
+	int n = 0;
+
+	for (const struct capability *const *c = capabilities; *c; c++) {
+		const struct capability *cap = *c;
+
+		if (!capability_mutates(cap) || !(cap->flags & CAP_LONG))
+			continue;
+		if (may_lose(cap) || cap->effect == CAP_DESTROY)
+			cr_expect(takes_word(cap), "%s loses without a word", cap->name);
+		if (!takes_word(cap))
+			continue;
+		n++;
+		cr_expect(has_world(cap->name), "%s has no world in this test",
+			  cap->name);
+		cr_expect(field_find(capability_options(cap), "confirm"),
+			  "%s takes no confirm", cap->name);
+	}
+	cr_expect_geq(n, 13);
+}
+
+/* A kind with rows that may lose something is reached by such a capability alone. */
+Test(domain_stakes, every_kind_that_asks_is_started_by_a_row_that_takes_the_word)
+{
+	for (size_t i = 0; kinds[i]; i++) {
+		const struct capability *cap = capability_find(kinds[i]->name);
+
+		if (last_stake(kinds[i]) && cap)
+			cr_expect(takes_word(cap), "%s asks, and %s takes no word",
+				  kinds[i]->name, cap->name);
+	}
+}
