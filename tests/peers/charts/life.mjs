@@ -86,6 +86,8 @@ const scenes = {
 
 		if (w.nodes)
 			return;
+		for (const name of ['hyperpod', 'kuberay'])
+			fine(name, await w.helm(name));
 		assert((await service(w, 'before')).ok);
 		fine('the controller', await w.helm('load_balancers'));
 		const r = await service(w, 'after');
