@@ -83,10 +83,12 @@ static void serve_ready(struct visit *v)
 	json_t *checks = json_new_object(a);
 	struct db_rows rows;
 	struct err e = {0};
-	bool up, schema, poller = false, credentials = true;
+	bool up, writes, schema, poller = false, credentials = true;
 
 	up = db_query(v->app->db, a, &Q_journal_overdue, NULL, 0, &rows, &e);
 	check(checks, "database", up, e.detail);
+	writes = up && db_query(v->app->db, a, &Q_ready_write, NULL, 0, NULL, &e);
+	check(checks, "write", writes, e.detail);
 	if (up)
 		poller = db_int(&rows, 0, "ms") < POLLER_SILENT_MS;
 	schema = up && db_check_schema(v->app->db, a, &e);
@@ -98,7 +100,7 @@ static void serve_ready(struct visit *v)
 	check(checks, "credentials", credentials,
 	      "The AWS credentials need a person: instantstart-poller --check says why "
 	      "and what to do");
-	v->res.status = up && schema && poller && credentials ? 200 : 503;
+	v->res.status = up && writes && schema && poller && credentials ? 200 : 503;
 	v->res.body = str_of(
 		json_text(a, json_packf(a, "{s:s,s:O}", "status",
 					v->res.status == 200 ? "ready" : "not ready",

@@ -66,10 +66,10 @@ static enum next next_of(struct db *db, const struct db_query *q,
 		return q->again == DB_AGAIN ? LOOK_UP : GIVE_UP;
 	case DB_REFUSED:
 		/* 0A000: a migration changed the type of a prepared statement's
-		 * result. 26000, 42P05: a pooler gave us another server session.
-		 * 25006: it writes no more; another one may. */
-		if (streq(state, "0A000") || streq(state, "26000") ||
-		    streq(state, "42P05") || streq(state, "25006")) {
+		 * result. 25006: it writes no more; another one may. The others: this
+		 * is not the session that we have set up. */
+		if (streq(state, "0A000") || streq(state, "25006") ||
+		    db_is_other_session(state)) {
 			db_close(db);
 			return SEND_AGAIN;
 		}
@@ -214,7 +214,7 @@ bool db_exec(struct db *db, struct arena *a, const char *text, struct err *e)
 		r.outcome == DB_DONE && PQtransactionStatus(db->conn) != PQTRANS_IDLE;
 	if (r.outcome == DB_REFUSED)
 		db->in_transaction = PQtransactionStatus(db->conn) != PQTRANS_IDLE;
-	return r.outcome == DB_DONE || db_fail(a, db->conn, &r, true, e);
+	return r.outcome == DB_DONE || db_fail(a, db->conn, &r, false, e);
 }
 
 /* --- rows -------------------------------------------------------------- */

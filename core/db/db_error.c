@@ -45,6 +45,12 @@ static void copy_detail(struct arena *a, const char *text, struct err *e)
 			    json_str_or(d, "cause.message", ""), "");
 }
 
+bool db_is_other_session(const char *state)
+{
+	return streq(state, "26000") || streq(state, "42P05") || streq(state, "42P01") ||
+	       streq(state, "42883") || streq(state, "3F000");
+}
+
 void db_fail_unknown(struct err *e, const char *what)
 {
 	err_set(e, ERR_AMBIGUOUS, "%s: whether the request was recorded is not known",
@@ -100,5 +106,8 @@ bool db_fail(struct arena *a, const PGconn *conn, const struct db_reply *r, bool
 	else
 		err_set(e, map[i].code, "The database refused a statement");
 	e->retry = map[i].retry;
+	if (db_is_other_session(state))
+		err_fix(e, "A pooler in front of the database must keep sessions: give "
+			   "pool_mode = session, or the server's own port.");
 	return err_because(e, "postgresql", state, message, "");
 }

@@ -44,6 +44,10 @@ bool db_fail(struct arena *a, const PGconn *conn, const struct db_reply *r, bool
 /* SQLSTATE of the refusal; "" when the server gave none. */
 const char *db_state(const struct db_reply *r);
 
+/* Our prepared statements or our search path are not there: a pooler between us and
+ * the server has given us another session. */
+bool db_is_other_session(const char *state);
+
 /* A write of unknown outcome, in words. */
 void db_fail_unknown(struct err *e, const char *what);
 

@@ -130,6 +130,9 @@ static void read_claim(const json_t *o, struct claim *ret)
 		.answer = tree_at(o, "answer"),
 		.attempt = (int)json_int_or(o, "attempt", 0),
 		.waits = (int)json_int_or(o, "waits", 0),
+		.try = json_int_or(o, "try", 0),
+		.blind_ms = json_int_or(o, "blind_ms", 0),
+		.blind_since_ms = json_int_or(o, "blind_since_ms", 0),
 		.cancel_requested = json_bool_or(o, "cancel_requested", false),
 		.cancel_undo = json_bool_or(o, "cancel_undo", false),
 		.now_ms = json_int_or(o, "now_ms", 0),
@@ -257,6 +260,8 @@ static void put_step(json_t *o, const char *name, const struct step *s)
 	w = json_object();
 	json_put_str(w, "step", s->name);
 	json_put_str(w, "phase", s->phase);
+	if (step_is_quick(s))
+		json_put_bool(w, "quick", true);
 	json_put(o, name, w);
 }
 
@@ -330,6 +335,8 @@ bool journal_settle(struct db *db, struct arena *a, const struct claim *c,
 	json_put_str(o, "phase", s->step->phase);
 	put_tree(o, "data", s->ctx->data);
 	put_verdict(o, s);
+	if (s->blind)
+		json_put_bool(o, "blind", true);
 	put_effect(o, s);
 	put_tree(o, "resources", s->ctx->resources);
 	put_tree(o, "catalog", s->ctx->catalog);

@@ -61,7 +61,10 @@ struct claim {
 	json_t *data;
 	json_t *answer; /* or NULL */
 	int attempt;
-	int waits; /* looks of the present wait, for the growing interval */
+	int waits;              /* looks of the present wait, for the growing interval */
+	int64_t try;            /* see step_ctx */
+	int64_t blind_ms;       /* of this step, up to now; at most a day at a time */
+	int64_t blind_since_ms; /* 0: the last look saw something */
 	bool cancel_requested;
 	bool cancel_undo;
 	int64_t now_ms; /* the journal's clock */
@@ -136,6 +139,7 @@ struct settlement {
 	const char *call;          /* exchange_name() for the event; NULL: none */
 	const struct spawn *spawn; /* SPAWN */
 	const char *child_id;      /* id for the child, made by the runner */
+	bool blind;                /* the look saw nothing: its time does not count */
 	const struct kind *child_kind;
 };
 

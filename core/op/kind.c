@@ -50,3 +50,8 @@ const char *effect_class_name(enum effect_class c)
 	}
 	return "read";
 }
+
+bool step_is_quick(const struct step *s)
+{
+	return s->spawn || (!s->observe && !s->plan);
+}

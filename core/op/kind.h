@@ -101,7 +101,13 @@ struct step_ctx {
 	int reads;
 	int64_t now_ms;        /* wall */
 	int64_t step_since_ms; /* wall: when the step was first claimed */
-	int attempt;
+	int64_t blind_ms;      /* since then, when nothing could be seen */
+	/*
+	 * The try: begins with the arrival at the step and with every retry that a
+	 * person asks for, never comes twice in an operation, and stays through all
+	 * back-off. What "already sent" is about: see step_count().
+	 */
+	int64_t try;
 	/* The last issue of this step's effect whose outcome is unknown. */
 	bool issued_before;
 	int64_t issued_at_ms;
@@ -167,7 +173,9 @@ struct step {
 	const char *title; /* shown in plans and timelines */
 	enum effect_class effect;
 	enum on_cancel on_cancel;
-	int64_t deadline_s; /* of waiting and retrying; 0: 15 minutes */
+	/* Of waiting and retrying; 0: 15 minutes. Time in which nothing could be seen
+	 * (no credentials, no way to the API, no database) does not count. */
+	int64_t deadline_s;
 	bool sees_errors;
 	/* It may put something at stake: a request is asked for its word before it is
 	 * accepted, by a walk up to the last such row. */
@@ -235,6 +243,8 @@ struct kind {
 const struct step *kind_step(const struct kind *k, const char *name);
 const struct step *kind_step_after(const struct kind *k, const struct step *s);
 const struct kind *kind_find(const struct kind *const *kinds, const char *name);
+/* Asks nobody: a stage, or nothing to look at. Claimed before what waits for a cloud. */
+bool step_is_quick(const struct step *s);
 const char *effect_class_name(enum effect_class c);
 /* Of waiting and retrying, in seconds: never before the cloud's own ends. */
 int64_t step_deadline_s(const struct step *s);
@@ -319,6 +329,17 @@ json_t *step_tag_map(struct step_ctx *c);
  */
 bool step_tagged_ours(const struct step_ctx *c, const json_t *tags);
 bool step_tagged_cluster(const struct step_ctx *c, const json_t *tags);
+
+/*
+ * What was counted under `path` of c->data in this try; 0 in a new one. step_counted
+ * adds one. "Sent in this try" is step_count() > 0: a retry sends again.
+ */
+int64_t step_count(const struct step_ctx *c, const char *path);
+void step_counted(struct step_ctx *c, const char *path);
+void step_count_forget(struct step_ctx *c, const char *path);
+/* How long the step has been at it, without the time in which nothing could be seen:
+ * what every patience is measured by. */
+int64_t step_waited_ms(const struct step_ctx *c);
 
 #define STEP_UNKNOWN "(known after apply)"
 bool step_is_unknown(const char *value);

@@ -41,7 +41,8 @@ static void fill_context(struct walk *w)
 		.step = w->step,
 		.now_ms = cl->now_ms,
 		.step_since_ms = cl->step_since_ms,
-		.attempt = cl->attempt,
+		.blind_ms = cl->blind_ms,
+		.try = cl->try,
 		.issued_before = cl->issued,
 		.issued_at_ms = cl->issued_at_ms,
 		.resources = json_new_list(w->a),
@@ -117,6 +118,29 @@ static void log_step(const struct walk *w)
 		 LOG_N("ms", c->mono_ms(c) - w->start_mono_ms));
 }
 
+/*
+ * What plan() says of resources and of the catalog beside a mutation is what will be
+ * once that has come true; so is what absorb() says of its answer.
+ */
+static void intend(struct walk *w)
+{
+	w->seen_resources = json_array_size(w->ctx.resources);
+	w->seen_catalog = json_array_size(w->ctx.catalog);
+}
+
+static void cut(json_t *list, size_t n)
+{
+	while (json_array_size(list) > n)
+		json_array_remove(list, json_array_size(list) - 1);
+}
+
+/* It was refused, or nobody knows: the ledger keeps what was there. */
+static void forget_intended(struct walk *w)
+{
+	cut(w->ctx.resources, w->seen_resources);
+	cut(w->ctx.catalog, w->seen_catalog);
+}
+
 /* Carries out what was claimed. Split off so that *w is as short-lived as a claim. */
 static bool carry_out(struct walk *w, struct err *e)
 {
@@ -126,11 +150,18 @@ static bool carry_out(struct walk *w, struct err *e)
 	CRASHPOINT("after-claim", w->step);
 	if (w->ctx.verdict.kind == VERDICT_NONE)
 		walk_step(w);
-	if (w->ctx.verdict.kind == VERDICT_NONE && !goal_moved(&w->ctx) && w->step->plan)
+	if (w->ctx.verdict.kind == VERDICT_NONE && !goal_moved(&w->ctx) &&
+	    w->step->plan) {
+		intend(w);
 		w->step->plan(&w->ctx, &x);
+	}
 	CRASHPOINT("after-plan", w->step);
-	if (w->ctx.verdict.kind == VERDICT_NONE && !walk_effect(w, &x, e))
-		return false;
+	if (w->ctx.verdict.kind == VERDICT_NONE) {
+		if (!walk_effect(w, &x, e))
+			return false;
+		if (exchange_mutates(&x) && !w->done)
+			forget_intended(w);
+	}
 	log_step(w);
 	if (w->given_up)
 		return true;

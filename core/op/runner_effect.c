@@ -141,6 +141,7 @@ static bool take_word(struct walk *w)
 	const char *word = walk_word(w);
 
 	if (streq(word, CHOICE_HAPPENED)) {
+		w->done = true;
 		w->out.effect = EFFECT_DONE;
 		step_advance(&w->ctx);
 		step_event(&w->ctx, "effect_confirmed", NULL);
@@ -196,6 +197,12 @@ static enum effect_outcome outcome_of(const struct walk *w, const struct answer 
 	return EFFECT_REFUSED;
 }
 
+/* What never reached the cloud for want of a way or of credentials. */
+static bool is_our_outage(enum errc errc)
+{
+	return errc == ERR_CREDENTIALS || errc == ERR_CLOUD_UNREACHABLE;
+}
+
 static void send(struct walk *w, struct effect *f)
 {
 	const bool repeat = f->intent.status == INTENT_ISSUED;
@@ -233,6 +240,8 @@ static void send(struct walk *w, struct effect *f)
 		absorb(w, &ans);
 	}
 	w->out.effect = outcome_of(w, &ans, repeat);
+	w->done = w->out.effect == EFFECT_DONE;
+	w->out.blind = !ans.ok && !ans.ambiguous && is_our_outage(ans.errc);
 	w->out.response =
 		w->out.effect == EFFECT_UNKNOWN ? NULL : answer_store(&ans, w->a);
 }
@@ -247,6 +256,7 @@ static void by_intent(struct walk *w, struct effect *f)
 	w->out.epoch = f->intent.epoch;
 	if (f->intent.status == INTENT_DONE) {
 		answer_restore(f->intent.response, f->x, w->a, &stored);
+		w->done = true;
 		absorb(w, &stored);
 		return;
 	}
@@ -282,7 +292,8 @@ static bool read_in_plan(struct walk *w, const struct exchange *x)
 		return true;
 	}
 	runner_call(w->r, x, NULL, w->a, &ans);
-	if (!ans.ok && (ans.ambiguous || backoff_is_transient(ans.errc)))
+	w->out.blind = !ans.ok && (ans.ambiguous || backoff_is_transient(ans.errc));
+	if (w->out.blind)
 		step_retry(&w->ctx, ans.ambiguous ? ERR_CLOUD_UNREACHABLE : ans.errc,
 			   "%s: %s", ans.call, ans.message);
 	else

@@ -2,14 +2,27 @@
 #include "core/json/tree.h"
 #include "core/op/walk.h"
 
+/* No wait is longer: what is due later has been written by another clock (op_claim). */
+enum { DUE_MAX_MS = 15 * 60 * 1000 };
+
 static int64_t deadline_left_ms(const struct walk *w)
 {
-	return w->claim.step_since_ms + step_deadline_s(w->step) * 1000 - walk_now_ms(w);
+	return w->claim.step_since_ms + w->claim.blind_ms +
+	       step_deadline_s(w->step) * 1000 - walk_now_ms(w);
 }
 
-/* A stage waits as long as its child lives: the child has deadlines. */
+/*
+ * A stage waits as long as its child lives: the child has deadlines. What sees nothing
+ * waits until it sees, for a day.
+ */
 static bool has_deadline(const struct walk *w)
 {
+	enum { BLIND_MAX_MS = 24 * 3600 * 1000 };
+	const int64_t blind_ms =
+		w->claim.blind_since_ms ? w->claim.now_ms - w->claim.blind_since_ms : 0;
+
+	if (w->out.blind && blind_ms < BLIND_MAX_MS)
+		return false;
 	return !w->step->spawn && w->step != &undo_step;
 }
 
@@ -25,7 +38,8 @@ static void time_out(struct walk *w)
 	struct verdict *v = &w->ctx.verdict;
 	const struct err last = v->error;
 	const char *what = v->kind == VERDICT_WAIT ? v->waiting_for : last.detail;
-	const int64_t minutes = (walk_now_ms(w) - w->claim.step_since_ms) / 60000;
+	const int64_t minutes =
+		(walk_now_ms(w) - w->claim.step_since_ms - w->claim.blind_ms) / 60000;
 	const char *title = w->step->title ? w->step->title : w->step->name;
 	struct err *e;
 
@@ -67,6 +81,8 @@ static void schedule(struct walk *w)
 				      w->r->cfg->poll_scale_percent);
 	else
 		due = backoff_ms(w->r->rng, v->error.code, w->claim.attempt);
+	if (due > DUE_MAX_MS)
+		due = DUE_MAX_MS;
 	w->out.due_ms = has_deadline(w) && due > left ? left : due;
 }
 
@@ -155,7 +171,8 @@ bool walk_settle(struct walk *w, struct err *e)
 		find_next(w);
 	if (v->kind == VERDICT_WAIT || v->kind == VERDICT_RETRY)
 		schedule(w);
-	if (v->kind == VERDICT_FAIL && w->step->on_fail && !effect_is_unknown(w)) {
+	if (v->kind == VERDICT_FAIL && w->step->on_fail && !w->final &&
+	    !effect_is_unknown(w)) {
 		w->step->on_fail(&w->ctx);
 		if (v->kind == VERDICT_ADVANCE)
 			find_next(w);

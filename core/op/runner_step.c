@@ -38,6 +38,9 @@ static void fail_overdue(struct walk *w)
 		walk_hold_unknown(w, NULL, NULL);
 		return;
 	}
+	/* The operation's time is over, not this part's: nothing is noted of it as
+	 * failed, and nothing goes on. */
+	w->final = true;
 	step_fail(&w->ctx, ERR_DEADLINE,
 		  "The operation was not done by its deadline; it was at \"%s\"",
 		  w->step->title ? w->step->title : w->step->name);
@@ -64,6 +67,7 @@ static bool take_stop(struct walk *w)
 		walk_cancel(w);
 		return true;
 	}
+	w->final = true;
 	step_fail(&w->ctx, ERR_AMBIGUOUS,
 		  "Stopped by decision; the outcome of \"%s\" stays unknown",
 		  w->step->title ? w->step->title : w->step->name);
@@ -89,6 +93,7 @@ static bool take_read(struct walk *w, const struct answer *ans)
 			   (w->step->sees_errors && !transient);
 
 	if (transient) {
+		w->out.blind = true;
 		walk_answer_failed(c, ans);
 		if (c->verdict.kind == VERDICT_FAIL)
 			step_retry(c, ERR_CLOUD_UNREACHABLE, "%s gave no answer",

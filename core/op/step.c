@@ -157,6 +157,35 @@ bool step_is_unknown(const char *value)
 	return value && strstr(value, STEP_UNKNOWN) != NULL;
 }
 
+/* --- tries and time ----------------------------------------------------- */
+
+int64_t step_count(const struct step_ctx *c, const char *path)
+{
+	const json_t *row = json_at(c->data, path);
+
+	return json_int_or(row, "try", -1) == c->try ? json_int_or(row, "n", 0) : 0;
+}
+
+void step_counted(struct step_ctx *c, const char *path)
+{
+	const int64_t n = step_count(c, path) + 1;
+
+	step_save(c, path,
+		  json_pack("{s:I, s:I}", "try", (json_int_t)c->try, "n", (json_int_t)n));
+}
+
+void step_count_forget(struct step_ctx *c, const char *path)
+{
+	json_drop(c->data, path);
+}
+
+int64_t step_waited_ms(const struct step_ctx *c)
+{
+	const int64_t ms = c->now_ms - c->step_since_ms - c->blind_ms;
+
+	return ms > 0 ? ms : 0;
+}
+
 /* --- what is applied at settle ----------------------------------------- */
 
 static void put_or_null(json_t *o, const char *name, const char *z)

@@ -24,8 +24,12 @@ struct walk {
 	struct spawn spawn;
 	bool effect_open; /* issued by somebody, outcome unknown, as of now */
 	bool exact_due;   /* WAIT: verdict.due_ms is neither grown nor jittered */
-	bool given_up;    /* the lease is too short for the call: settle nothing */
-	json_t *left;     /* what the call of this claim leaves behind; NULL: nothing */
+	bool done;        /* the effect has come true, now or at an earlier claim */
+	bool final;       /* the verdict ends the operation, whatever on_fail() says */
+	/* How much of these lists was seen, not intended: before plan(). */
+	size_t seen_resources, seen_catalog;
+	bool given_up; /* the lease is too short for the call: settle nothing */
+	json_t *left;  /* what the call of this claim leaves behind; NULL: nothing */
 };
 
 /* Where the operation of a cancel with undo goes: a stage of its own. */

@@ -22,6 +22,8 @@ enum {
 	CHAIN_ROWS = 1000,
 	PAUSE_MIN_MS = 500,
 	PAUSE_MAX_MS = 30 * 1000,
+	DATABASE_PAUSE_MAX_MS = 2 * 1000,
+	LOCATE_AGAIN_MS = 30 * 1000,
 };
 
 struct worker {
@@ -36,6 +38,7 @@ struct worker {
 	int64_t sweep_at_ms;
 	int64_t forgotten_at_ms;
 	int64_t credentials_at_ms;
+	int64_t locate_at_ms; /* STS has not said yet who we are; 0: it has */
 };
 
 static int64_t mono_ms(void)
@@ -52,11 +55,11 @@ static bool is_told_to_stop(const struct worker *w, int64_t wait_ms)
 }
 
 /* A jittered, doubling pause; true when it is time to end. */
-static bool pause_after(struct worker *w, int64_t *pause_ms)
+static bool pause_after(struct worker *w, int64_t *pause_ms, int64_t max_ms)
 {
 	const int64_t ms = *pause_ms;
 
-	*pause_ms = ms * 2 < PAUSE_MAX_MS ? ms * 2 : PAUSE_MAX_MS;
+	*pause_ms = ms * 2 < max_ms ? ms * 2 : max_ms;
 	return is_told_to_stop(w,
 			       ms / 2 + (int64_t)rng_below(rng_system(), (uint64_t)ms));
 }
@@ -93,28 +96,49 @@ static void watch_credentials(struct worker *w)
 	note_credentials(w, valid, &e);
 }
 
+static void log_located(const struct worker *w, const char *what)
+{
+	log_info(w->p->log, what, LOG_S("account", w->world.where.account),
+		 LOG_S("region", w->world.where.region),
+		 LOG_S("caller", w->world.where.caller_arn),
+		 LOG_S("credentials", aws_credentials_source(w->world.aws.credentials)));
+}
+
 /*
- * Nobody may work before it is certain whose account this is: the journal
- * refuses the wrong one. Credentials may come later than we do.
+ * Nobody works in a place that is not the journal's: STS says where we are, and the
+ * journal refuses the wrong account. While STS gives no answer, what the journal knows
+ * holds: cancels and answers need no cloud, and what needs it gets no answer either.
+ * Credentials may come later than we do.
  */
 static bool locate(struct worker *w)
 {
 	int64_t pause_ms = PAUSE_MIN_MS;
-	struct err e = {0};
+	struct err e = {0}, ignored;
 
 	while (!world_locate(&w->world, &w->process, &e)) {
 		log_err(w->p->log, "locate", &e);
 		arena_reset(&w->step);
 		note_credentials(w, false, &e);
-		if (pause_after(w, &pause_ms))
+		if (e.code != ERR_STATE_CONFLICT && e.code != ERR_CONFIG &&
+		    world_know(&w->world, &w->process, &ignored) &&
+		    w->world.where.account) {
+			w->locate_at_ms = mono_ms() + LOCATE_AGAIN_MS;
+			log_located(w, "assumed");
+			return true;
+		}
+		if (pause_after(w, &pause_ms, PAUSE_MAX_MS))
 			return false;
 	}
-	log_info(w->p->log, "located", LOG_S("account", w->world.where.account),
-		 LOG_S("region", w->world.where.region),
-		 LOG_S("caller", w->world.where.caller_arn),
-		 LOG_S("credentials", aws_credentials_source(w->world.aws.credentials)));
+	w->locate_at_ms = 0;
+	log_located(w, "located");
 	note_credentials(w, true, &e);
 	return true;
+}
+
+/* false: it is time to end. */
+static bool confirm_place(struct worker *w)
+{
+	return w->locate_at_ms == 0 || mono_ms() < w->locate_at_ms || locate(w);
 }
 
 static void run_duty(struct worker *w, const struct db_query *q, const char *rows,
@@ -193,12 +217,14 @@ static void serve(struct worker *w)
 	while (!is_told_to_stop(w, 0)) {
 		if (!db_listen(w->db, "instantstart", &e)) {
 			log_err(w->p->log, "listen", &e);
-			if (pause_after(w, &pause_ms))
+			if (pause_after(w, &pause_ms, DATABASE_PAUSE_MAX_MS))
 				return;
 			continue;
 		}
+		if (!confirm_place(w))
+			return;
 		if (!work_off(w)) {
-			if (pause_after(w, &pause_ms))
+			if (pause_after(w, &pause_ms, DATABASE_PAUSE_MAX_MS))
 				return;
 			continue;
 		}

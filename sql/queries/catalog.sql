@@ -32,7 +32,7 @@ order by cluster, name
 
 -- No row: never fetched. The caller judges the age.
 -- name: cache_get
-select value::text as value, j_ms(j_now()) - j_ms(fetched_at) as age_ms,
+select value::text as value, abs(j_ms(j_now()) - j_ms(fetched_at)) as age_ms,
 	j_ms(fetched_at) as fetched_ms
 from read_cache where key = $1
 

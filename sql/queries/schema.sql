@@ -1,13 +1,58 @@
 -- Connections and migrations (core/db).
 
--- Every new connection. Names are found in our schema only; times are UTC.
+-- Every new connection states all that we rely on: what the server, the database or
+-- the role has as a default is not ours to know. Names are found in our schema only;
+-- transactions see what others have committed and may write; what is acknowledged is
+-- on disk; times are UTC, texts are UTF-8 and written one way. The last statement is
+-- for what only newer servers know, and for what a setting above ours would break.
 -- name: session_setup
 set search_path = instantstart, pg_temp;
+set default_transaction_isolation = 'read committed';
+set default_transaction_read_only = off;
+set default_transaction_deferrable = off;
+set synchronous_commit = on;
+set exit_on_error = off;
+set row_security = on;
+set client_encoding = 'UTF8';
 set timezone = 'UTC';
+set datestyle = 'ISO, MDY';
+set intervalstyle = 'postgres';
+set extra_float_digits = 1;
+set bytea_output = 'hex';
+set standard_conforming_strings = on;
+set backslash_quote = 'safe_encoding';
+set array_nulls = on;
+set transform_null_equals = off;
+set quote_all_identifiers = off;
+set xmloption = 'content';
+set lc_numeric = 'C';
+set lc_monetary = 'C';
+set lc_time = 'C';
+set default_tablespace = '';
+set temp_tablespaces = '';
+set default_table_access_method = 'heap';
+set check_function_bodies = on;
+set plan_cache_mode = 'auto';
+set jit = off;
 set statement_timeout = '30s';
 set lock_timeout = '10s';
 set idle_in_transaction_session_timeout = '60s';
-set client_min_messages = 'warning'
+set client_min_messages = 'warning';
+do $$
+begin
+	perform set_config(name, '0', false) from pg_settings
+	where name in ('idle_session_timeout', 'transaction_timeout');
+	perform set_config('plpgsql.extra_errors', 'none', false),
+		set_config('plpgsql.extra_warnings', 'none', false);
+	if current_setting('session_replication_role') <> 'origin' then
+		raise exception 'session_replication_role is %: triggers would not run',
+			current_setting('session_replication_role');
+	end if;
+end $$
+
+-- A write in the smallest way, to the end of its commit.
+-- name: ready_write again
+select ready_write()
 
 -- The roles, made when the connected role may make them. Roles belong to the
 -- server, so another database's migration may be making them right now.

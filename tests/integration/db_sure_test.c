@@ -122,6 +122,7 @@ static const struct sample {
 	  "\"spacing_ms\":1000}"},
 	 false},
 	{&Q_migration_add, {"999", "0999_x", "sha"}, false},
+	{&Q_ready_write, {NULL}, false},
 };
 enum { N_SAMPLES = sizeof(samples) / sizeof(*samples) };
 
@@ -202,7 +203,8 @@ static const char *content(void)
 			" || quote_literal('id') when 'resource' then ' - ' || quote_literal('seq')"
 			" when 'schema_migration' then ' - ' || quote_literal('applied_at') end, relname), ' "
 			"union all ') from pg_class where relnamespace = "
-			"'instantstart'::regnamespace and relkind = 'r'");
+			"'instantstart'::regnamespace and relkind = 'r' and relname <>"
+			" 'readiness'");
 
 		snprintf(
 			text, sizeof(text),
@@ -379,12 +381,12 @@ static bool cut_at(const struct sample *s, const struct truth *t, struct db *db,
 }
 
 /* The statement alone, on a connection that has prepared it. */
-static int cuts_of(const struct sample *s, atomic_int *side)
+static int cuts_of(const struct sample *s, atomic_int *side, int first)
 {
 	const char *ignored;
 	struct truth t;
 	struct db *db;
-	int n = 0;
+	int n = first;
 
 	arena_reset(&w);
 	db = pg_open(&w, cut_url);
@@ -399,8 +401,10 @@ static int cuts_of(const struct sample *s, atomic_int *side)
 static void cut_everywhere(int first, int step)
 {
 	for (int i = first; i < N_SAMPLES; i += step) {
-		const int answers = cuts_of(&samples[i], &proxy->after_answers);
-		const int requests = cuts_of(&samples[i], &proxy->after_requests);
+		const int answers = cuts_of(&samples[i], &proxy->after_answers, 0);
+		/* Before the last of them nothing has happened: one of those is tried. */
+		const int requests =
+			cuts_of(&samples[i], &proxy->after_requests, 2 + i / step % 2);
 
 		/* Bound, described, rows, complete, ready; bind, describe, execute, sync.
 		 */
@@ -519,6 +523,9 @@ static _Noreturn void write_many(int who, int n, int report)
 
 		if (DB(db, &mine, &Q_op_submit, &r, &e, text))
 			dprintf(report, "%s\n", id);
+		else
+			(void)!db_await(db, &mine,
+					clock_system()->mono_ms(clock_system()) + 5000);
 	}
 	_exit(0);
 }
@@ -572,4 +579,93 @@ Test(db_sure, what_was_accepted_while_sessions_ended_is_there)
 	     "0");
 	want(session_do(admin, "select count(*) - count(distinct id) from accepted"),
 	     "0");
+}
+
+/* Values that would change what our statements mean, or end them. */
+static const char *const odd_settings[] = {
+	"timezone=Asia/Tokyo",
+	"datestyle=SQL, DMY",
+	"intervalstyle=iso_8601",
+	"search_path=pg_temp, public",
+	"extra_float_digits=-15",
+	"statement_timeout=1",
+	"lock_timeout=1",
+	"idle_in_transaction_session_timeout=1",
+	"idle_session_timeout=1000",
+	"client_encoding=LATIN1",
+	"default_tablespace=nowhere",
+	"plpgsql.extra_errors=all",
+	"work_mem=64",
+	"max_parallel_workers_per_gather=4",
+	"default_transaction_isolation=serializable",
+	NULL,
+};
+
+static void set_default(const char *name, const char *value)
+{
+	want(session_do(admin,
+			"do $$ begin execute format('alter database %%I set %s = %%L',"
+			" current_database(), '%s'); end $$; select 'set'",
+			name, value),
+	     "set");
+}
+
+/* The same answers, and the same rows, whatever the database's defaults are. */
+static void check_meaning(const struct truth *t, const char *name, const char *value)
+{
+	struct db *db = pg_open(&w, url);
+	const char *answer;
+
+	prelude();
+	set_default(name, value);
+	cr_expect(send(db, &samples[0], &answer), "%s = %s: %s %s", name, value, e.detail,
+		  e.cause[0].message);
+	cr_expect_str_eq(answer, t[0].answer, "%s = %s", name, value);
+	want(session_do(admin,
+			"do $$ begin execute format('alter database %%I reset %s',"
+			" current_database()); end $$; select 'reset'",
+			name),
+	     "reset");
+	cr_expect_str_eq(content(), t[0].content, "%s = %s", name, value);
+	/* Further statements on that connection, which lives on. */
+	for (int i = 1; i < N_SAMPLES; i++)
+		if (samples[i].q == &Q_op_settle) {
+			cr_expect(send(db, &samples[i], &answer), "%s = %s: %s", name,
+				  value, e.detail);
+			break;
+		}
+	db_close(db);
+}
+
+/*
+ * Every setting with a closed list of values that a role or a database may have as
+ * its default, and the open ones above.
+ */
+Test(db_sure, no_default_of_the_server_changes_our_meaning)
+{
+	struct truth t;
+	struct str rest;
+	const char *closed;
+	int n = 0;
+
+	t = truth_of(&samples[0], pg_open(&a, url));
+	t.answer = arena_strdup(&a, t.answer);
+	t.content = arena_strdup(&a, t.content);
+	closed = pg_sql(
+		&a, url,
+		"select string_agg(name || '=' || v, ';' order by name, v) from pg_settings,"
+		" unnest(coalesce(enumvals, array['on', 'off'])) v where context = 'user' and"
+		" vartype in ('bool', 'enum') and v <> boot_val and name !~"
+		" '^(enable_|debug_|log_|trace_|geqo|client_min|transaction_)'");
+	rest = str_of(closed);
+	for (int i = 0; odd_settings[i] || rest.p;) {
+		struct str value =
+			odd_settings[i] ? str_of(odd_settings[i++]) : str_cut(&rest, ';');
+		const char *name = str_dup(&a, str_cut(&value, '='));
+
+		arena_reset(&w);
+		check_meaning(&t, name, str_dup(&a, value));
+		n++;
+	}
+	cr_expect_geq(n, 50, "only %d settings", n);
 }

@@ -5,15 +5,20 @@
 #                               folder, for "host=DIR user=postgres dbname=…"
 #   tests/lib/pg.sh stop DIR    stop it; the data stay
 #   tests/lib/pg.sh url DIR DB  the connection string of a database
+#   tests/lib/pg.sh standby DIR OF   a streaming standby of the server in OF, started
+#   tests/lib/pg.sh promote DIR      it takes writes from now on
+#   tests/lib/pg.sh rejoin DIR OF    what was a primary follows the server in OF
 #
 # Only the user that started it gets in: the folder is closed to others, and the server
 # asks the kernel who it is that connects (peer authentication), whatever role he names
 # of PG_ROLES. Listens on a unix socket only. PG_FSYNC=on keeps what is committed through a
-# crash of the machine; off is for tests. PG_OPTIONS adds server options.
+# crash of the machine; off is for tests. PG_OPTIONS adds server options, PG_INITDB
+# those of initdb.
 # initdb refuses root, so that root runs it as the user postgres.
 set -euo pipefail
 
-what=${1:?start, stop or url}
+what=${1:?what to do}
+self=$(realpath "${BASH_SOURCE[0]}")
 dir=$(realpath -m "${2:?folder}")
 bin=${PG_BIN:-$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -1)}
 [ -x "$bin/initdb" ] || {
@@ -65,7 +70,7 @@ write_access()
 			done
 		done
 	} >"$dir/data/pg_ident.conf"
-	echo 'local all all peer map=us' >"$dir/data/pg_hba.conf"
+	printf 'local %s all peer map=us\n' all replication >"$dir/data/pg_hba.conf"
 }
 
 roles=${PG_ROLES:-postgres instantstart_owner instantstart_faces instantstart_poller}
@@ -76,7 +81,36 @@ roles=${PG_ROLES:-postgres instantstart_owner instantstart_faces instantstart_po
 	exit 1
 }
 
+# A copy of another server's data: its own socket comes with the command line.
+follow()
+{
+	local of
+	of=$(realpath "${1:?folder of the primary}")
+	if [ -f "$dir/data/PG_VERSION" ]; then
+		as_owner "$bin/pg_rewind" -D "$dir/data" -R \
+			--source-server="host=$of user=postgres dbname=postgres" >>"$dir/follow.log" 2>&1
+	else
+		as_owner "$bin/pg_basebackup" -D "$dir/data" -R -X stream -c fast \
+			-d "host=$of user=postgres" >>"$dir/follow.log" 2>&1
+	fi || {
+		tail -5 "$dir/follow.log" >&2
+		exit 1
+	}
+}
+
 case $what in
+standby | rejoin)
+	mkdir -p "$dir"
+	reachable
+	[ "$(id -u)" -ne 0 ] || chown postgres "$dir"
+	cd "$dir"
+	follow "${3:-}"
+	exec "$self" start "$dir"
+	;;
+promote)
+	cd "$dir"
+	as_owner "$bin/pg_ctl" -D "$dir/data" -w promote >/dev/null
+	;;
 start)
 	mkdir -p "$dir"
 	close
@@ -84,7 +118,7 @@ start)
 	close
 	cd "$dir"
 	[ -f data/PG_VERSION ] ||
-		as_owner "$bin/initdb" -D "$dir/data" -U postgres -A peer -E UTF8 --locale=C -N \
+		as_owner "$bin/initdb" -D "$dir/data" -U postgres -A peer -E UTF8 --locale=C -N ${PG_INITDB:-} \
 			>"$dir/initdb.log" 2>&1 || {
 		cat "$dir/initdb.log" >&2
 		exit 1
@@ -110,7 +144,7 @@ url)
 	echo "host=$dir user=${PG_USER:-postgres} dbname=${3:?database}"
 	;;
 *)
-	echo "pg.sh: $what: start, stop or url" >&2
+	echo "pg.sh: $what: start, stop, url, standby, promote or rejoin" >&2
 	exit 2
 	;;
 esac

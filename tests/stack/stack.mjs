@@ -107,10 +107,20 @@ export function isRunning(s, name)
 export function psql(s, sql)
 {
 	return run('psql', ['-X', '-A', '-t', '-q', '-v', 'ON_ERROR_STOP=1', s.owner_url, '-c', sql],
-		{env: {...process.env, PGOPTIONS: '-c search_path=instantstart'}}).trim();
+		{env: {...process.env, PGOPTIONS: '-c search_path=instantstart -c default_transaction_read_only=off'}}).trim();
 }
 
-const urlOf = (s, user) => `host=${s.dir}/pg user=${user} dbname=instantstart`;
+/* With a standby: both, and whoever takes writes is the one. */
+const urlOf = (s, user) => s.pgStandby
+	? `host=${s.dir}/pg,${s.dir}/pg2 user=${user} dbname=instantstart target_session_attrs=primary`
+	: `host=${s.dir}/pg user=${user} dbname=instantstart`;
+
+/** pg.sh on one of the two servers of a stack with pgStandby: 'pg' or 'pg2'. */
+export function pgServer(s, verb, name, of, env = {})
+{
+	return run('tests/lib/pg.sh', [verb, `${s.dir}/${name}`, ...(of ? [`${s.dir}/${of}`] : [])],
+		{env: {...process.env, ...s.pgEnv, ...env}});
+}
 
 function pg(s, verb, env = {})
 {
@@ -336,7 +346,8 @@ function programEnv(s, options)
 
 /**
  * options: port, cloud (the simulated one), aws (the real one), speed, cloudArgs,
- * build, env, poller (false: none), pgEnv, hosts, rate, burst.
+ * build, env, poller (false: none), pgEnv, pgStandby (the programs know of a second
+ * server in DIR/pg2), hosts, rate, burst.
  */
 export async function up(dir, options = {})
 {
@@ -347,6 +358,7 @@ export async function up(dir, options = {})
 	s.build = path.resolve(options.build ?? process.env.INSTANTSTART_BUILD ?? `${top}/build`);
 	s.run = `${s.dir}/run`;
 	s.pgEnv = options.pgEnv ?? {};
+	s.pgStandby = Boolean(options.pgStandby);
 	s.port = await freePort(options.port ?? 0).catch(e => {
 		throw new Error(`port ${options.port}: ${e.message}`);
 	});
@@ -393,8 +405,9 @@ export async function down(dirOrStack)
 	await stop(s, 'nginx');
 	await Promise.all(['poller', 'live', 'fcgi'].map(name => stop(s, name)));
 	await stop(s, 'cloud');
-	if (fs.existsSync(`${s.dir}/pg`))
-		pg(s, 'stop');
+	for (const name of ['pg2', 'pg'])
+		if (fs.existsSync(`${s.dir}/${name}`))
+			pgServer(s, 'stop', name, null, {PG_STOP: 'immediate'});
 }
 
 /* --- command line ------------------------------------------------------------------------------ */

@@ -159,7 +159,7 @@ Test(domain_group, a_race_lost_to_another_writer_is_told_and_not_forgotten)
 		 .kind = "update_instance_group",
 		 .step = "update_group",
 		 .input = "{'group_name':'gpu','min_count':3}",
-		 .data = "{'_update':{'update_group':{'sends':1,'looks':0,'sent':["
+		 .data = "{'_update':{'update_group':{'sends':1,'sent':["
 			 "{'InstanceGroupName':'gpu','InstanceCount':9}]}}}",
 		 .answers = "{" LIVE(GPU "}") "}",
 		 .says = {"wait: demo to show what was sent", "!warning"}},
@@ -167,7 +167,7 @@ Test(domain_group, a_race_lost_to_another_writer_is_told_and_not_forgotten)
 		 .kind = "update_instance_group",
 		 .step = "update_group",
 		 .input = "{'group_name':'gpu','min_count':3}",
-		 .data = "{'_update':{'update_group':{'sends':1,'looks':2,'sent':["
+		 .data = "{'_update':{'update_group':{'sends':1,'looks':{'try':0,'n':2},'sent':["
 			 "{'InstanceGroupName':'gpu','InstanceCount':9}]}}}",
 		 .answers = "{" LIVE(GPU "}") "}",
 		 .says = {"warning: somebody else changed InstanceCount of the instance "
@@ -196,7 +196,7 @@ Test(domain_group, a_race_lost_to_another_writer_is_told_and_not_forgotten)
 		 .kind = "update_instance_group",
 		 .step = "update_group",
 		 .input = "{'group_name':'gpu','min_count':3}",
-		 .data = "{'_update':{'update_group':{'sends':5,'sent':[]}}}",
+		 .data = "{'_update':{'update_group':{'sends_now':{'try':0,'n':5},'sent':[]}}}",
 		 .answers = "{" LIVE(GPU "}") "}",
 		 .says = {"fail state-conflict human", "changed it back each time"}},
 	};

@@ -154,12 +154,6 @@ static void stack_blocked(struct step_ctx *c)
 		     : "Remove what the reason names, then retry.");
 }
 
-/* A failed delete is sent again once per try of this operation. */
-static bool sent_in_this_try(const struct step_ctx *c)
-{
-	return json_int_or(c->data, "stack_deletes", -1) == c->attempt;
-}
-
 static void stack_plan(struct step_ctx *c, struct exchange *x)
 {
 	const char *status = stack_status(c);
@@ -182,12 +176,13 @@ static void stack_plan(struct step_ctx *c, struct exchange *x)
 		step_wait(c, 20, "the stack %s, which is %s", name_stack(c), status);
 		return;
 	}
-	if (streq(status, "DELETE_FAILED") && sent_in_this_try(c)) {
+	/* A failed delete is sent again once in every try. */
+	if (streq(status, "DELETE_FAILED") && step_count(c, "stack_deletes") > 0) {
 		stack_blocked(c);
 		return;
 	}
 	/* A create that is still under way is stopped by the delete. */
-	step_save(c, "stack_deletes", json_integer(c->attempt));
+	step_counted(c, "stack_deletes");
 	exchange_aws(x, AWS_CFN_DeleteStack,
 		     json_packf(c->arena, "{s:s}", "StackName",
 				json_str_or(stack_seen(c), "StackId", name_stack(c))));

@@ -192,7 +192,7 @@ void teardown_interfaces_plan(struct step_ctx *c, struct exchange *x)
 	}
 	if (json_array_size(list) == 0)
 		return;
-	if (c->now_ms - c->step_since_ms < INTERFACE_PATIENCE_MS) {
+	if (step_waited_ms(c) < INTERFACE_PATIENCE_MS) {
 		step_wait(c, 15, "network interfaces in the compute subnets to go: %s",
 			  interface_names(c->arena, list));
 		return;

@@ -227,7 +227,7 @@ static void degraded(struct step_ctx *c, const struct component *k, const json_t
 				json_str_at(addon, "addonVersion"));
 		return;
 	}
-	if (c->now_ms - c->step_since_ms > DEGRADED_MAX_MS) {
+	if (step_waited_ms(c) > DEGRADED_MAX_MS) {
 		addon_failed(c, k, addon);
 		return;
 	}

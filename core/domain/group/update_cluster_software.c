@@ -321,13 +321,13 @@ static void update_failed(struct step_ctx *c, const char *names)
 /* A read may be older than our call: what was "Succeeded" before is no news. */
 static bool is_old_news(struct step_ctx *c)
 {
-	const int64_t looks = json_int_or(c->data, "looks", 0);
+	const int64_t looks = step_count(c, "looks");
 
 	if (json_at(c->data, "began") || has_begun(c, saw(c, "hyperpod"))) {
 		step_save(c, "began", json_true());
 		return false;
 	}
-	step_save(c, "looks", json_integer(looks + 1));
+	step_counted(c, "looks");
 	return looks < LOOKS_MAX;
 }
 

@@ -15,9 +15,10 @@ enum {
 };
 
 /*
- * data._update.<step> = {trying: [specs], sent: [specs], sends, looks}: what is being
- * sent; what was taken last, until a later read has been compared with it. A call that
- * was refused, throttled or lost is no evidence against anybody.
+ * data._update.<step> = {trying: [specs], sent: [specs], sends, sends_now, looks}: what
+ * is being sent; what was taken last, until a later read has been compared with it; how
+ * often in all, and in this try. A call that was refused, throttled or lost is no
+ * evidence against anybody.
  */
 static const char *path(const struct step_ctx *c, const char *member)
 {
@@ -202,14 +203,14 @@ static size_t compare_sent(struct step_ctx *c, const json_t *live, bool tell)
 /* False: waits, since the read may be older than our call. */
 static bool judge_race(struct step_ctx *c, const json_t *live)
 {
-	const int64_t looks = json_int_or(c->data, path(c, "looks"), 0) + 1;
+	const int64_t looks = step_count(c, path(c, "looks")) + 1;
 
 	if (json_len_at(c->data, path(c, "sent")) == 0)
 		return true;
 	/* Of a call whose outcome is unknown a difference says nothing. */
 	if (!c->issued_before && compare_sent(c, live, false) > 0) {
 		if (looks < LOOKS_MAX) {
-			step_save(c, path(c, "looks"), json_integer(looks));
+			step_counted(c, path(c, "looks"));
 			step_wait(c, LOOK_AGAIN_S, "%s to show what was sent",
 				  hyperpod_name(c));
 			return false;
@@ -217,7 +218,7 @@ static bool judge_race(struct step_ctx *c, const json_t *live)
 		compare_sent(c, live, true);
 	}
 	step_save(c, path(c, "sent"), json_array());
-	step_save(c, path(c, "looks"), json_integer(0));
+	step_count_forget(c, path(c, "looks"));
 	return true;
 }
 
@@ -266,7 +267,7 @@ static void send_update(struct step_ctx *c, struct exchange *x, json_t *in,
 	const json_t *groups = json_object_get(in, "InstanceGroups");
 	struct err *e;
 
-	if (json_int_or(c->data, path(c, "sends"), 0) >= SENDS_MAX) {
+	if (step_count(c, path(c, "sends_now")) >= SENDS_MAX) {
 		e = step_fail(
 			c, ERR_STATE_CONFLICT,
 			"%s was updated %d times and somebody else changed it back each "
@@ -324,10 +325,11 @@ void update_cluster_absorb(struct step_ctx *c, const struct answer *a)
 	if (a->ok) {
 		step_save(c, path(c, "sends"),
 			  json_integer(json_int_or(c->data, path(c, "sends"), 0) + 1));
+		step_counted(c, path(c, "sends_now"));
 		step_save(c, path(c, "sent"),
 			  json_deep_copy(json_at(c->data, path(c, "trying"))));
 		json_drop(c->data, path(c, "trying"));
-		step_save(c, path(c, "looks"), json_integer(0));
+		step_count_forget(c, path(c, "looks"));
 		step_wait(c, 1, "%s to show the update", hyperpod_name(c));
 	} else if (says_later(a)) {
 		step_wait(c, BUSY_S, "the HyperPod cluster %s, which takes no update now",

@@ -346,8 +346,7 @@ static bool all_ready(struct step_ctx *c)
 	}
 	/* While a least number is waited for, the service itself says when it is over. */
 	if (is_capacity_failure(text) && current(c) < target(c) &&
-	    current(c) >= least(c) &&
-	    c->now_ms - c->step_since_ms > CAPACITY_PATIENCE_MS) {
+	    current(c) >= least(c) && step_waited_ms(c) > CAPACITY_PATIENCE_MS) {
 		no_capacity(c, text);
 		return false;
 	}

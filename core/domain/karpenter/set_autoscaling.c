@@ -138,9 +138,8 @@ static bool failed_again(struct step_ctx *c, const struct karpenter *k)
 	struct err *e;
 
 	if (!autoscaling_enabled(c) || k->state != KARPENTER_FAILED ||
-	    !json_bool_or(c->data, "asked", false))
+	    step_count(c, "asked") == 0)
 		return false;
-	step_save(c, "asked", json_false());
 	e = step_fail(c, ERR_CLUSTER_FAILED, "autoscaling of %s failed: %s",
 		      hyperpod_name(c), k->failure ? k->failure : "no reason given");
 	err_because(e, "sagemaker:DescribeCluster", "AutoScaling.FailureMessage",
@@ -162,7 +161,7 @@ static void switch_plan(struct step_ctx *c, struct exchange *x)
 	}
 	if (is_as_wanted(c, &k) || failed_again(c, &k) || !may_switch(c, &k))
 		return;
-	step_save(c, "asked", json_true());
+	step_counted(c, "asked");
 	exchange_aws(x, AWS_SAGEMAKER_UpdateCluster, request(c, &k));
 	x->what = arena_printf(c->arena, "Switch autoscaling of %s %s", hyperpod_name(c),
 			       autoscaling_enabled(c) ? "on" : "off");

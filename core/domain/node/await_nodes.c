@@ -120,7 +120,7 @@ static bool is_lost(struct step_ctx *c, json_t *node, size_t i)
 static bool is_passed_over(struct step_ctx *c, const json_t *node, size_t i)
 {
 	return node_is(node, "busy") && is_up(c, i) &&
-	       c->now_ms - c->step_since_ms > BUSY_MS * c->cfg->poll_scale_percent / 100;
+	       step_waited_ms(c) > BUSY_MS * c->cfg->poll_scale_percent / 100;
 }
 
 static void tell(struct step_ctx *c, const json_t *node)

@@ -273,7 +273,7 @@ void send_again_plan(struct step_ctx *c, struct exchange *x)
 {
 	json_t *batch = batch_of(c);
 	const int64_t nth = json_int_or(c->data, "again", 0) + 1;
-	const int64_t since = c->now_ms - c->step_since_ms;
+	const int64_t since = step_waited_ms(c);
 
 	if (json_array_size(batch) == 0)
 		return;

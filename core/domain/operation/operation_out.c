@@ -69,6 +69,9 @@ const struct field operation_out[] = {
 	OUT("attempt", FIELD_INT, .flags = FIELD_REQUIRED,
 	    .doc = "Tries after failures."),
 	OUT("waiting_for", FIELD_STR, .doc = "What it waits for, in one sentence."),
+	OUT("blind_since", FIELD_STR,
+	    .doc = "Nothing could be seen since then: no credentials, or no way to AWS "
+		   "or to the cluster. Such time counts against no deadline."),
 	OUT("question", FIELD_OBJECT, .flags = FIELD_OPEN,
 	    .doc = "Held: the question, evidence and choices."),
 	OUT("result", FIELD_OBJECT, .flags = FIELD_OPEN,
