@@ -87,8 +87,7 @@ static const char *const dry_run_values[] = {"plan", NULL};
 
 #define OPTION_STAKES                                                                    \
 	FIELD(struct options_in, confirm, .flags = FIELD_QUERY, .max = 256,              \
-	      .doc = "confirm of the plan, where it has one: the word for exactly what " \
-		     "would be lost.")
+	      .doc = "confirm of the plan, where it has one.")
 
 static const struct field options_none[] = {FIELD_END};
 static const struct field options_change[] = {OPTION_KEY, OPTION_DRY_RUN,

@@ -53,8 +53,7 @@ const struct capability cap_scale_instance_group = {
 	.path = "/clusters/{cluster}/groups/{group}:scale",
 	.title = "Scale an instance group",
 	.doc = "Sets how many nodes it has. Fewer: nodes that do not work go first, then those "
-	       "with the fewest pods. When pods end, the plan names them, and its confirm "
-	       "must be sent.",
+	       "with the fewest pods. What ends is in the plan.",
 	.effect = CAP_CHANGE,
 	.role = ROLE_OPERATOR,
 	.flags = CAP_LONG | CAP_IDEMPOTENT | CAP_STAKES,
@@ -241,8 +240,7 @@ const struct capability cap_update_instance_group = {
 	.path = "/clusters/{cluster}/groups/{group}",
 	.title = "Change an instance group",
 	.doc = "Changes in place what can be: everything else of the group stays as it is. "
-	       "Labels and taints reach its nodes, the rest nodes that come later. When a "
-	       "taint ends pods, the plan names them, and its confirm must be sent.",
+	       "Labels and taints reach its nodes, the rest nodes that come later.",
 	.effect = CAP_CHANGE,
 	.role = ROLE_OPERATOR,
 	.flags = CAP_LONG | CAP_IDEMPOTENT | CAP_STAKES,
@@ -267,7 +265,7 @@ static const struct field delete_group_in[] = {
 	FIELD_CLUSTER_OR_SELECTED(struct delete_group, cluster),
 	FIELD_GROUP_PATH(struct delete_group, group),
 	FIELD(struct delete_group, end_pods, .flags = FIELD_QUERY,
-	      .doc = "No longer needed: the plan's confirm says that its pods may end."),
+	      .doc = "No longer needed: see confirm."),
 	FIELD_END};
 
 static bool run_delete_group(struct call *c, const void *in, struct reply *ret,
@@ -353,8 +351,7 @@ const struct capability cap_update_cluster_software = {
 	.path = "/clusters/{cluster}/hyperpod:update-software",
 	.title = "Update the cluster's software",
 	.doc = "A new system image for its nodes, batch by batch: root volumes are written "
-	       "anew and lifecycle scripts run again. When pods run there, the plan names "
-	       "them, and its confirm must be sent. Followed to its end.",
+	       "anew and lifecycle scripts run again. Followed to its end.",
 	.effect = CAP_CHANGE,
 	.role = ROLE_OPERATOR,
 	.flags = CAP_LONG | CAP_STAKES,
