@@ -351,6 +351,19 @@ test('a WebSocket handshake without a key, or of another version, is refused', a
 		assert.equal((await bare(s, 'GET', '/ws/events', {...upgrade, ...more})).status, status, JSON.stringify(more));
 });
 
+test('a name that is nearly right leads to the one that is', async () => {
+	psql(s, "insert into cluster (name, origin, created_at, updated_at) values ('nightly-eu', 'created', now(), now())");
+	const wrong = await call(s, 'GET', '/api/v1/clusters/nigthly-eu', {role: 'viewer'});
+
+	assert.equal(wrong.status, 404);
+	assert.equal(wrong.json.expected, 'did you mean nightly-eu?');
+	assert.equal((await call(s, 'GET', '/api/v1/clusters/production', {role: 'viewer'})).json.expected, 'a name from list_clusters');
+	const storage = await call(s, 'DELETE', '/api/v1/clusters/nightly-eu/storages/dta?confirm=dta', {role: 'admin'});
+
+	assert.match(storage.json.expected, /list_storages|did you mean/);
+	psql(s, "delete from cluster where name = 'nightly-eu'");
+});
+
 test('blank members are not given, and a quoted key is the unquoted one', async () => {
 	const body = {name: 'blank', role: 'viewer', expires_in_days: null, principal: ''};
 	const sent = key => call(s, 'POST', '/api/v1/tokens?dry_run=plan', {role: 'admin', body, headers: {'idempotency-key': key}});
