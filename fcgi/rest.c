@@ -115,7 +115,7 @@ static bool gather_body(struct gather *g, struct err *e)
 		return err_field(e, "", sent ? sent : "",
 				 "Content-Type: application/json");
 	}
-	body = json_parse(g->req->arena, text, e);
+	body = json_parse_request(g->req->arena, text, e);
 	if (!body)
 		return false;
 	if (!json_is_object(body)) {

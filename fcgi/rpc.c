@@ -268,9 +268,10 @@ bool rpc_read(struct rpc *r, const struct http_req *req, struct http_res *res)
 			      "Content-Type must be application/json");
 	if (!http_body(req, &text, &e))
 		return refuse(r, 413, RPC_REQUEST, e.detail);
-	msg = json_parse(req->arena, text, &e);
+	msg = json_parse_request(req->arena, text, &e);
 	if (!msg)
-		return refuse(r, 400, RPC_PARSE, e.detail);
+		return e.code == ERR_TOO_LARGE ? refuse(r, 413, RPC_REQUEST, e.detail)
+					       : refuse(r, 400, RPC_PARSE, e.detail);
 	if (!read_shape(r, msg))
 		return false;
 	meta = rpc_object(r->params, "_meta", req->arena);

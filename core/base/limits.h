@@ -12,6 +12,8 @@ enum {
 	LIMIT_ARENA = 64 * 1024 * 1024,
 	/* A request body at the faces; nginx refuses more before we see it. */
 	LIMIT_REQUEST_BODY = 1024 * 1024,
+	/* Values in a request's JSON: each costs far more than its bytes. */
+	LIMIT_REQUEST_VALUES = 20000,
 	LIMIT_REQUEST_PATH = 2048,
 	LIMIT_REQUEST_QUERY = 4096,
 	/* An answer of a cloud service. A longer one is refused, not cut. */

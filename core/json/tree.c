@@ -66,6 +66,35 @@ static size_t find_too_deep(struct str text)
 	return text.n;
 }
 
+/* At least as many as there are: each stands behind a comma or an opening bracket. */
+static size_t count_values(struct str text)
+{
+	bool in_string = false;
+	size_t n = 1;
+
+	for (size_t i = 0; i < text.n; i++) {
+		const char c = text.p[i];
+
+		if (in_string && c == '\\')
+			i++;
+		else if (c == '"')
+			in_string = !in_string;
+		else if (!in_string)
+			n += c == ',' || c == '[' || c == '{';
+	}
+	return n;
+}
+
+json_t *json_parse_request(struct arena *a, struct str text, struct err *e)
+{
+	if (count_values(text) <= LIMIT_REQUEST_VALUES)
+		return json_parse(a, text, e);
+	err_set(e, ERR_TOO_LARGE, "The request holds more than %d values",
+		LIMIT_REQUEST_VALUES);
+	err_fix(e, "Send fewer values in one request.");
+	return NULL;
+}
+
 json_t *json_parse(struct arena *a, struct str text, struct err *e)
 {
 	const size_t too_deep = find_too_deep(text);

@@ -53,6 +53,13 @@ json_t *json_parse(struct arena *a, struct str text, struct err *e)
 /* A string of any bytes: new, not owned yet. */
 json_t *json_of_text(struct str s);
 
+/*
+ * The same for what a caller sends: more than LIMIT_REQUEST_VALUES values are refused
+ * (TOO_LARGE) before any of them is made.
+ */
+json_t *json_parse_request(struct arena *a, struct str text, struct err *e)
+	__attribute__((warn_unused_result));
+
 /* Compact text with sorted members: equal trees give equal bytes. */
 const char *json_text(struct arena *a, const json_t *tree);
 void json_write_to(struct buf *b, const json_t *tree);

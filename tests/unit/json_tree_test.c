@@ -302,3 +302,30 @@ Test(writer, a_member_without_a_name_is_a_bug, .signal = SIGABRT)
 	jw_int(&w, 1);
 	exit(0);
 }
+
+/* What is sent is counted before it is read: a value costs more than its bytes. */
+Test(tree, a_request_holds_a_bounded_number_of_values)
+{
+	static const char *const each[] = {"1,", "\"a,b\",", "[],", "{\"a\":1},"};
+
+	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
+		struct arena a = {0};
+		struct err e = {0};
+		struct buf b;
+
+		buf_init(&b, &a, LIMIT_REQUEST_BODY);
+		buf_addc(&b, '[');
+		for (int n = 0; n < LIMIT_REQUEST_VALUES / 4; n++)
+			buf_adds(&b, each[i]);
+		buf_adds(&b, "1]");
+		cr_expect(json_parse_request(&a, buf_str(&b), &e), "%s: %s", each[i],
+			  e.detail);
+		b.p[b.len - 1] = ',';
+		for (int n = 0; n < LIMIT_REQUEST_VALUES; n++)
+			buf_adds(&b, each[i]);
+		buf_adds(&b, "1]");
+		cr_expect_null(json_parse_request(&a, buf_str(&b), &e));
+		cr_expect_eq(e.code, ERR_TOO_LARGE);
+		arena_free(&a);
+	}
+}
