@@ -6,6 +6,7 @@
 #include "core/aws/op_table.h"
 #include "core/base/limits.h"
 #include "core/base/str.h"
+#include "core/json/mask_tree.h"
 #include "core/json/tree.h"
 
 enum {
@@ -30,6 +31,20 @@ static void set_failure(struct aws_result *ret, const struct err *e, struct aren
 	};
 }
 
+/* What comes in of AWS's words goes anywhere from here: without secrets, and as UTF-8
+ * (headers and XML may hold any bytes). */
+static void clean(const struct aws_keys *keys, struct arena *a, struct aws_result *r)
+{
+	struct mask_known known = {0};
+
+	mask_know(&known, keys->secret_key);
+	mask_know(&known, keys->session_token);
+	mask_tree(a, r->out, &known);
+	r->code = str_as_utf8(a, r->code);
+	r->message = mask_z(a, str_as_utf8(a, r->message), &known);
+	r->request_id = str_as_utf8(a, r->request_id);
+}
+
 /* One sending. The answer's headers stay available for the clock's sake. */
 static void send_once(struct aws *aws, const struct aws_op *op, const json_t *in,
 		      const struct aws_keys *keys, int64_t timeout_ms, struct arena *a,
@@ -47,6 +62,7 @@ static void send_once(struct aws *aws, const struct aws_op *op, const json_t *in
 	req.timeout_ms = timeout_ms;
 	if (aws->net->send(aws->net, a, &req, ans, &e)) {
 		aws_parse(op, ans, a, ret);
+		clean(keys, a, ret);
 		return;
 	}
 	aws_parse(op, ans, a, ret);

@@ -380,16 +380,16 @@ const char *mask_z(struct arena *a, const char *z, const struct mask_known *know
 /* --- lines
  * -------------------------------------------------------------------------------- */
 
-static void free_scratch(void *m)
+static void free_scratch(void *scratch)
 {
-	arena_free(&((struct mask_lines *)m)->scratch);
+	arena_free(scratch);
 }
 
 void mask_lines_init(struct mask_lines *m, struct arena *owner)
 {
-	*m = (struct mask_lines){0};
-	arena_init(&m->scratch, 0);
-	arena_defer(owner, free_scratch, m);
+	*m = (struct mask_lines){.scratch = arena_new(owner, struct arena)};
+	arena_init(m->scratch, 0);
+	arena_defer(owner, free_scratch, m->scratch);
 }
 
 void mask_lines_restart(struct mask_lines *m)
@@ -457,11 +457,11 @@ struct str mask_line(struct mask_lines *m, struct str line, bool cut)
 	struct str ret;
 	bool open = false, whole;
 
-	arena_reset(&m->scratch);
+	arena_reset(m->scratch);
 	if (goes_on(m, line))
 		return STR(MASKED);
 	m->begun = true;
-	ret = mask(&m->scratch, &m->scratch, line, NULL, cut, &open);
+	ret = mask(m->scratch, m->scratch, line, NULL, cut, &open);
 	if (open)
 		m->key = KEY_LINES;
 	m->block = ret.p != line.p && is_body(line, &whole) && whole;

@@ -45,10 +45,10 @@ bool mask_is_secret(struct str name, struct str value);
 
 /* A stream of lines: a private key goes over several of them. */
 struct mask_lines {
-	struct arena scratch;
-	int key;    /* lines of a key that may still follow */
-	bool block; /* in base64 that goes on in the next line */
-	bool begun; /* a stream may begin in the midst of a key */
+	struct arena *scratch; /* lies in the owner's arena, and goes with it */
+	int key;               /* lines of a key that may still follow */
+	bool block;            /* in base64 that goes on in the next line */
+	bool begun;            /* a stream may begin in the midst of a key */
 };
 
 void mask_lines_init(struct mask_lines *m, struct arena *owner);

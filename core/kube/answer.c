@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/json/mask_tree.h"
 #include "core/json/tree.h"
 #include "core/kube/webhook.h"
 
@@ -88,21 +89,22 @@ static json_t *status_of(const struct http_answer *ans, struct arena *a)
 
 	if (ans->body_len > 0 && ans->body[0] == '{')
 		tree = json_parse(a, (struct str){ans->body, ans->body_len}, &ignored);
+	mask_tree(a, tree, NULL);
 	return streq(json_str_at(tree, "kind"), "Status") ? tree : NULL;
 }
 
 static void parse_failure(const struct kube_request *r, const struct http_answer *ans,
 			  struct arena *a, struct kube_result *ret)
 {
+	const size_t kept = ans->body_len < TEXT_KEPT ? ans->body_len : TEXT_KEPT;
 	json_t *status = status_of(ans, a);
 
 	ret->out = status;
 	ret->code = json_str_or(status, "reason", "");
 	ret->message = json_str_or(status, "message", "");
-	if (!status)
-		ret->message = arena_strndup(a, ans->body,
-					     ans->body_len < TEXT_KEPT ? ans->body_len
-								       : TEXT_KEPT);
+	if (!status) /* a proxy's page: any bytes */
+		ret->message = mask_z(
+			a, str_as_utf8(a, arena_strndup(a, ans->body, kept)), NULL);
 	ret->retry_after_s = retry_after(ans, status);
 	ret->errc = errc_of(ans->status, status, ret->code, ret->message);
 	if (kube_verb_mutates(r->verb) && ret->errc != ERR_WEBHOOK_UNSERVED &&
@@ -129,7 +131,7 @@ static void parse_success(const struct kube_request *r, const struct http_answer
 
 	if (r->verb == KUBE_LOG || r->verb == KUBE_RAW) {
 		ret->ok = true;
-		ret->text = ans->body;
+		ret->text = mask_z(a, ans->body, NULL);
 		return;
 	}
 	if (r->verb == KUBE_WATCH) { /* the body went to on_data */
@@ -139,8 +141,10 @@ static void parse_success(const struct kube_request *r, const struct http_answer
 	ret->out = json_parse(a, (struct str){ans->body, ans->body_len}, &e);
 	ret->ok = json_is_object(ret->out) &&
 		  json_is_string(json_object_get(ret->out, "kind"));
-	if (ret->ok)
+	if (ret->ok) {
+		mask_tree(a, ret->out, NULL);
 		return;
+	}
 	ret->out = NULL;
 	ret->message = "the answer is not a Kubernetes object";
 	ret->ambiguous = kube_verb_mutates(r->verb);
@@ -159,7 +163,7 @@ void kube_parse(const struct kube_request *r, const struct http_answer *ans,
 	}
 	ret->status = ans->status;
 	audit = http_header_of(ans, "audit-id");
-	ret->audit_id = audit ? audit : "";
+	ret->audit_id = audit ? str_as_utf8(a, audit) : "";
 	if (ans->status >= 200 && ans->status < 300)
 		parse_success(r, ans, a, ret);
 	else

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/child.h"
+#include "core/base/mask.h"
 #include "core/json/tree.h"
 #include "core/kube/helm_folder.h"
 #include "core/kube/webhook.h"
@@ -139,10 +140,16 @@ static const struct {
 	{"exists and cannot be imported", ERR_FOREIGN_OBJECT, false},
 };
 
-static void judge(const struct child_end *end, struct arena *a, struct helm_result *ret)
+/* What a chart or its cluster says may hold anything: bytes, and secrets. */
+static void judge(const struct child_end *end, const char *token, struct arena *a,
+		  struct helm_result *ret)
 {
+	const char *said = str_as_utf8(a, str_dup(a, str_trim(str_of(end->tail))));
+	struct mask_known known = {0};
+
+	mask_know(&known, secret_of(token));
 	*ret = (struct helm_result){.exit_code = end->exit_code,
-				    .output = str_dup(a, str_trim(str_of(end->tail)))};
+				    .output = mask_z(a, said, &known)};
 	if (end->timed_out || end->signal) {
 		ret->ambiguous = true;
 		ret->errc = ERR_AMBIGUOUS;
@@ -198,7 +205,7 @@ static void run(struct helm *h, const struct kube_target *t, const char *token,
 				      .keep_fd = folder.kubeconfig_fd,
 				      .timeout_ms = h->timeout_ms},
 		      &unit, &end, &e))
-		judge(&end, a, ret);
+		judge(&end, token, a, ret);
 	else
 		fail(&e, a, ret);
 	arena_free(&unit);

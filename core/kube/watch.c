@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/json/mask_tree.h"
 #include "core/json/tree.h"
 
 static bool stop(struct kube_watch *w, enum kube_watch_end end, const char *why)
@@ -66,7 +67,7 @@ static bool on_line(void *ctx, const char *p, size_t n, bool cut)
 {
 	struct kube_watch *w = ctx;
 	struct err e;
-	const json_t *doc = NULL;
+	json_t *doc = NULL;
 
 	if (n == 0)
 		return true;
@@ -76,6 +77,7 @@ static bool on_line(void *ctx, const char *p, size_t n, bool cut)
 	doc = json_parse(&w->doc, (struct str){p, n}, &e);
 	if (!doc)
 		return stop(w, KUBE_WATCH_RELIST, e.detail);
+	mask_tree(&w->doc, doc, NULL);
 	return take_document(w, doc);
 }
 

@@ -3,8 +3,14 @@
 #include <string.h>
 
 #include "core/json/tree.h"
+#include "core/live/masked.h"
 
-enum { PIECE_MAX = 65536, PROBLEM_MAX = 4096, RETRY_OF_TOKEN = 1 };
+enum {
+	PIECE_MAX = 65536,
+	/* What one piece, and a line that waited for it, may become. */
+	ROOM_FOR_PIECE = 4 * PIECE_MAX,
+	RETRY_OF_TOKEN = 1
+};
 
 struct downloads {
 	const struct upstreams *up;
@@ -20,6 +26,7 @@ struct download {
 	const char *user, *target, *request_id;
 	struct kube_request request;
 	struct net_stream *log;
+	struct masked masked;
 	struct loop_timer retry;
 	int64_t until_ms;
 	int tokens; /* that were not taken */
@@ -53,27 +60,30 @@ static void refuse(struct download *d)
 
 /* --- from the cluster --------------------------------------------------------------- */
 
-static void put(struct download *d, const char *p, size_t n)
+static bool put(void *ctx, const char *p, size_t n)
 {
+	struct download *d = ctx;
 	const size_t end = (d->at + d->len) % DOWNLOAD_BUFFER;
 	const size_t first = n < DOWNLOAD_BUFFER - end ? n : DOWNLOAD_BUFFER - end;
 
+	if (n > DOWNLOAD_BUFFER - d->len)
+		return false;
 	memcpy(d->buffer + end, p, first);
 	memcpy(d->buffer, p + first, n - first);
 	d->len += n;
+	return true;
 }
 
 static bool on_data(void *ctx, const char *p, size_t n)
 {
 	struct download *d = ctx;
 
-	if (n > DOWNLOAD_BUFFER - d->len) {
+	if (!masked_feed(&d->masked, p, n)) {
 		d->broken = true;
 		proceed(d);
 		return false;
 	}
-	put(d, p, n);
-	if (DOWNLOAD_BUFFER - d->len < PIECE_MAX)
+	if (DOWNLOAD_BUFFER - d->len < ROOM_FOR_PIECE)
 		net_stream_pause(d->log);
 	proceed(d);
 	return true;
@@ -107,7 +117,7 @@ static void on_done(void *ctx, const struct http_answer *ans, const struct err *
 	d->log = NULL;
 	d->over = true;
 	if (d->begun) {
-		d->broken = d->broken || e;
+		d->broken = d->broken || e || !masked_end(&d->masked);
 		proceed(d);
 		return;
 	}
@@ -186,7 +196,7 @@ static ssize_t give(void *ctx, uint64_t pos, char *out, size_t max)
 	d->at = (d->at + n) % DOWNLOAD_BUFFER;
 	d->len -= n;
 	counters_add(d->all->up->counters, LIVE_DOWNLOADED_TOTAL, n);
-	if (d->log && DOWNLOAD_BUFFER - d->len >= 2 * PIECE_MAX)
+	if (d->log && DOWNLOAD_BUFFER - d->len >= ROOM_FOR_PIECE + PIECE_MAX)
 		net_stream_resume(d->log);
 	return (ssize_t)n;
 }
@@ -304,6 +314,7 @@ enum MHD_Result download_begin(struct downloads *all, struct MHD_Connection *con
 	d->user = d->target = d->request_id = "";
 	d->retry = (struct loop_timer){.fn = on_retry, .ctx = d};
 	d->until_ms = loop_now(all->up->loop) + DOWNLOAD_BEGIN_MS;
+	masked_init(&d->masked, &d->arena, put, d);
 	e = &d->refusal;
 	*ret_state = d;
 	wait_for_news(d);

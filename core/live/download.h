@@ -23,7 +23,7 @@
 enum {
 	DOWNLOADS_MAX = 32,
 	DOWNLOADS_PER_USER = 4,
-	DOWNLOAD_BUFFER = 256 * 1024,
+	DOWNLOAD_BUFFER = 512 * 1024,
 	DOWNLOAD_BEGIN_MS = 15 * 1000, /* until the cluster's answer begins */
 	DOWNLOAD_MS = 3600 * 1000
 };

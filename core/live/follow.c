@@ -378,6 +378,7 @@ void follow_start(struct follow *f, struct arena *a)
 	f->loading = !f->aligning;
 	kube_watch_init(&f->changes, a, pod_changed, f);
 	arena_defer(a, free_changes, &f->changes);
+	mask_lines_init(&f->mask, a);
 	kube_lines_init(&f->lines, a, LINE_MAX_BYTES, follow_take_line, f);
 	open_watch(f);
 }

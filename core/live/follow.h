@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/base/mask.h"
 #include "core/kube/lines.h"
 #include "core/kube/watch.h"
 #include "core/live/ask.h"
@@ -39,6 +40,7 @@ struct follow {
 	struct net_stream *log, *watch;
 	struct kube_watch changes;
 	struct kube_lines lines;
+	struct mask_lines mask;
 	struct loop_timer retry, rewatch, patience;
 	int failures, watch_failures;
 

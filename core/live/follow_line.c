@@ -78,6 +78,7 @@ bool follow_take_line(void *follow, const char *p, size_t n, bool cut)
 			follow_aligned(f);
 	}
 	remember(f, time);
+	text = mask_line(&f->mask, text, cut);
 	feed_add(f->feed, (struct str){encoded, line_encode(time, text, cut, encoded)});
 	f->news(f->ctx);
 	return true;
@@ -102,6 +103,7 @@ const char *follow_resume(struct follow *f, struct arena *a)
 	f->skip = f->last_count;
 	f->lines.len = 0;
 	f->lines.skipping = false;
+	mask_lines_restart(&f->mask);
 	if (f->resuming)
 		return second_of(f->last, 0, a);
 	/* Some seconds more, so that others who come back find theirs as well. */

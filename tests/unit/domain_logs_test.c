@@ -31,6 +31,14 @@ static struct str make_line(struct arena *a, struct rng *rng, int64_t number)
 	return buf_str(&b);
 }
 
+static void add(struct log_tail *t, struct str line)
+{
+	struct str time, text;
+
+	log_line_split(line, &time, &text);
+	log_tail_add(t, time, text);
+}
+
 Test(log_tail, newest_lines_of_any_bytes_are_kept)
 {
 	for (uint64_t seed = 1; seed <= ROUNDS; seed++) {
@@ -56,7 +64,7 @@ Test(log_tail, newest_lines_of_any_bytes_are_kept)
 
 			arena_init(&scrap, 0);
 			line = make_line(&scrap, rng, i);
-			log_tail_add(&t, line.p, line.n);
+			add(&t, line);
 			arena_free(&scrap);
 		}
 		out = json_new_object(&a);
@@ -89,8 +97,8 @@ Test(log_tail, the_newest_line_is_given_even_when_it_is_longer_than_all)
 	line[500] = '\xff';
 	memcpy(line, "2026-01-02T03:04:05Z newest", 27);
 	log_tail_init(&t, &a, 10, 256, false);
-	log_tail_add(&t, "2026-01-02T03:04:04Z older", 26);
-	log_tail_add(&t, line, sizeof(line));
+	add(&t, STR("2026-01-02T03:04:04Z older"));
+	add(&t, (struct str){line, sizeof(line)});
 	out = json_new_object(&a);
 	cr_expect(log_tail_give(&t, out));
 	cr_expect_eq(json_int_or(out, "lines", 0), 1);
@@ -112,7 +120,7 @@ Test(log_tail, a_line_without_a_time_has_none)
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
 		arena_init(&a, 0);
 		log_tail_init(&t, &a, 10, 256, true);
-		log_tail_add(&t, lines[i], strlen(lines[i]));
+		add(&t, str_of(lines[i]));
 		out = json_new_object(&a);
 		cr_expect_not(log_tail_give(&t, out));
 		cr_expect_eq(json_int_or(out, "lines", 0), 1);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core/base/limits.h"
+#include "core/base/mask.h"
 #include "core/base/pattern.h"
 #include "core/domain/cluster/cluster_in.h"
 #include "core/domain/pod/log_tail.h"
@@ -159,6 +160,7 @@ struct reading {
 	struct wanted *wanted;
 	struct log_tail tail;
 	struct kube_lines lines;
+	struct mask_lines mask;
 	int64_t seen;    /* lines */
 	size_t bytes;    /* that have come */
 	int64_t stop_ms; /* no more of this one from then on */
@@ -174,12 +176,14 @@ static bool on_line(void *ctx, const char *p, size_t n, bool cut)
 
 	log_line_split((struct str){p, n}, &time, &text);
 	r->seen++;
+	/* First: what is hidden must not be found by grep either. */
+	text = mask_line(&r->mask, text, cut);
 	if (!matches(r->wanted, text, &wanted, r->e)) {
 		r->failed = true;
 		return false;
 	}
 	if (wanted) {
-		log_tail_add(&r->tail, p, n);
+		log_tail_add(&r->tail, time, text);
 		r->cut = r->cut || cut;
 	}
 	return true;
@@ -202,6 +206,7 @@ static void begin(struct reading *r, int64_t until_ms)
 	const int64_t now = r->c->clock->mono_ms(r->c->clock);
 
 	log_tail_clear(&r->tail);
+	mask_lines_restart(&r->mask);
 	r->lines.len = 0;
 	r->lines.skipping = false;
 	r->seen = 0;
@@ -272,6 +277,7 @@ static bool run_get_logs(struct call *c, const void *in, struct reply *ret, stru
 		return false;
 	x.wanted = &w;
 	log_tail_init(&x.tail, c->arena, q->tail, q->limit_bytes, q->timestamps);
+	mask_lines_init(&x.mask, c->arena);
 	kube_lines_init(&x.lines, c->arena, LOG_LINE_MAX, on_line, &x);
 	if (!read_log(c, &t, q, container, &x, e))
 		return false;

@@ -55,15 +55,23 @@ static void forget_oldest(struct log_tail *t)
 	t->dropped = true;
 }
 
-void log_tail_add(struct log_tail *t, const char *p, size_t n)
+static void append(struct log_tail *t, struct str s, char end)
 {
-	if (n > LOG_LINE_MAX)
-		n = LOG_LINE_MAX;
-	if (t->len + n + 1 > t->room)
+	if (s.n > 0)
+		memcpy(t->p + t->len, s.p, s.n);
+	t->p[t->len + s.n] = end;
+	t->len += s.n + 1;
+}
+
+void log_tail_add(struct log_tail *t, struct str time, struct str text)
+{
+	if (text.n > LOG_LINE_MAX)
+		text.n = LOG_LINE_MAX;
+	if (t->len + time.n + text.n + 2 > t->room)
 		forget_oldest(t);
-	memcpy(t->p + t->len, p, n);
-	t->p[t->len + n] = '\n';
-	t->len += n + 1;
+	if (time.n)
+		append(t, time, ' ');
+	append(t, text, '\n');
 }
 
 /* Tabs stay; other controls, escape sequences of colours too, and what is no

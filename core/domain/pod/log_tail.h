@@ -29,8 +29,8 @@ struct log_tail {
 
 void log_tail_init(struct log_tail *t, struct arena *a, int64_t max_lines,
 		   int64_t max_bytes, bool timestamps);
-/* Takes a line as Kubernetes gives it; n is at most LOG_LINE_MAX. */
-void log_tail_add(struct log_tail *t, const char *p, size_t n);
+/* time may be empty; of a text longer than LOG_LINE_MAX the beginning is taken. */
+void log_tail_add(struct log_tail *t, struct str time, struct str text);
 /* Begins anew. */
 void log_tail_clear(struct log_tail *t);
 /*
