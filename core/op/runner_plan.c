@@ -103,11 +103,17 @@ static void ask(struct planner *p, const struct exchange *x, struct answer *ans)
 	}
 }
 
+/* Of a claim's reads: how many there were when it began, and what was known then. */
+struct share {
+	int from;
+	const json_t *data;
+};
+
 /*
  * What a claim cannot read a plan cannot either. Half a look would say less than is
  * there; and answers stay in the arena, whose cap ends the process.
  */
-static bool may_read(const struct planner *p, struct step_ctx *c)
+static bool may_read(const struct planner *p, struct step_ctx *c, struct share *share)
 {
 	if (is_late(p)) {
 		step_fail(c, ERR_DEADLINE,
@@ -116,7 +122,13 @@ static bool may_read(const struct planner *p, struct step_ctx *c)
 			  PLAN_MS / 1000);
 		return false;
 	}
-	if (c->reads < LIMIT_READS_PER_CLAIM && p->a->used <= p->a->cap / 2)
+	/* One that keeps a cursor would go on in its next claim; here it does at once. */
+	if (c->reads - share->from >= LIMIT_READS_PER_CLAIM &&
+	    !json_equal(share->data, c->data)) {
+		share->from = c->reads;
+		share->data = json_own(p->a, json_deep_copy(c->data));
+	}
+	if (c->reads - share->from < LIMIT_READS_PER_CLAIM && p->a->used <= p->a->cap / 2)
 		return true;
 	walk_too_much(c);
 	return false;
@@ -126,6 +138,9 @@ static bool may_read(const struct planner *p, struct step_ctx *c)
 static void observe(struct planner *p, struct level *l, bool *ret_missing)
 {
 	struct step_ctx *c = &l->ctx;
+	struct share share = {.data = c->step->observe
+					      ? json_own(p->a, json_deep_copy(c->data))
+					      : NULL};
 
 	while (c->step->observe && c->verdict.kind == VERDICT_NONE) {
 		struct exchange x = {.via = VIA_NONE};
@@ -141,7 +156,7 @@ static void observe(struct planner *p, struct level *l, bool *ret_missing)
 				return;
 			continue;
 		}
-		if (!may_read(p, c))
+		if (!may_read(p, c, &share))
 			return;
 		ask(p, &x, &ans);
 		*ret_missing |= ans.errc == ERR_CLOUD_NOT_FOUND;

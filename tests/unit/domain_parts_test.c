@@ -792,3 +792,76 @@ Test(domain_parts, left_over_interfaces_go_others_are_named)
 
 	SCENES_HOLD(rows);
 }
+
+/* --- an account of many ---------------------------------------------------------------
+ */
+
+/* One claim of a step: as many reads as it may make. False: it has nothing to read. */
+static bool claim_once(const struct step *s, struct step_ctx *c, int ours, int *ret_reads)
+{
+	for (*ret_reads = 0;; (*ret_reads)++) {
+		struct exchange x = {.via = VIA_NONE};
+		struct answer ans = {
+			.via = VIA_AWS, .ok = true, .code = "", .message = ""};
+		const char *name;
+
+		if (!s->observe(c, &x) || x.via == VIA_NONE)
+			return false;
+		if (*ret_reads == 128)
+			return true;
+		name = json_str_at(x.in, "ClusterName");
+		ans.out = json_new_object(c->arena);
+		if (name && atoi(name + 1) == ours)
+			ans.out = scene_tree(c->arena,
+					     "{'Orchestrator':{'Eks':{'ClusterArn':"
+					     "'arn:eks'}}}");
+		for (int i = 0; !name && i < 1000; i++) {
+			json_t *row = json_packf(c->arena, "{s:s}", "ClusterName",
+						 arena_printf(c->arena, "c%d", i));
+			if (i == 0)
+				json_put(ans.out, "ClusterSummaries", json_array());
+			json_push(json_at(ans.out, "ClusterSummaries"), json_incref(row));
+		}
+		s->seen(c, &ans);
+	}
+}
+
+/* More clusters than one claim may look at: each claim goes on behind the one before. */
+Test(domain_parts, an_import_looks_at_any_number_of_clusters)
+{
+	const struct kind *k = kind_find(kinds, "import_cluster");
+	const struct step *s = k->steps;
+	struct arena a;
+	json_t *data;
+	int claims = 0, reads = 0, all = 0;
+	bool more = true;
+
+	while (!streq(s->name, "find_hyperpod"))
+		s++;
+	arena_init(&a, 0);
+	data = scene_tree(&a, EKS);
+	while (more && claims < 20) {
+		struct step_ctx c = {.arena = &a,
+				     .step = s,
+				     .data = data,
+				     .seen = json_new_object(&a),
+				     .input = json_new_object(&a),
+				     .events = json_new_list(&a)};
+
+		more = claim_once(s, &c, 977, &reads);
+		claims++;
+		all += reads;
+		if (more)
+			continue;
+		s->plan(&c, NULL);
+		cr_expect_str_eq(
+			json_str_or(data, "hyperpod.Orchestrator.Eks.ClusterArn", ""),
+			"arn:eks");
+		cr_expect_null(json_at(data, "looked_at"));
+	}
+	cr_expect_not(more);
+	cr_expect_lt(claims, 10);
+	/* None of them twice: a list a claim, and each cluster once. */
+	cr_expect_eq(all, 1000 + claims, "%d reads in %d claims", all, claims);
+	arena_free(&a);
+}

@@ -104,51 +104,53 @@ static const char *wanted_name(const struct step_ctx *c)
 	return json_str_at(c->input, "hyperpod_name");
 }
 
-/*
- * Named by the caller, else the one whose orchestrator is our EKS cluster. One
- * that we may not see or that Slurm runs is passed over (case IG-11).
- */
-static bool hyperpod_observe(struct step_ctx *c, struct exchange *x)
-{
-	const json_t *list;
-	size_t i;
-	json_t *s;
-
-	if (wanted_name(c))
-		return read_aws(
-			c, x, "named", AWS_SAGEMAKER_DescribeCluster,
-			json_packf(c->arena, "{s:s}", "ClusterName", wanted_name(c)));
-	if (read_all(c, x, "list", AWS_SAGEMAKER_ListClusters, NULL))
-		return true;
-	list = json_at(saw(c, "list"), "ClusterSummaries");
-	json_array_foreach(list, i, s) {
-		const char *name = json_str_or(s, "ClusterName", "");
-
-		if (read_aws(c, x, name, AWS_SAGEMAKER_DescribeCluster,
-			     json_packf(c->arena, "{s:s}", "ClusterName", name)))
-			return true;
-	}
-	return false;
-}
-
 static bool is_on(const struct step_ctx *c, const json_t *cluster)
 {
 	return streq(json_str_or(cluster, "Orchestrator.Eks.ClusterArn", ""),
 		     json_str_or(c->data, "eks.arn", "-"));
 }
 
+/* Ours as it is; of others, whether they were seen: an account may have hundreds. */
+static json_t *keep_looked_at(const struct step_ctx *c, const char *name)
+{
+	const json_t *one = saw(c, name);
+
+	if (one && is_on(c, one))
+		return json_deep_copy(one);
+	return json_string(saw_ok(c, name) || saw_missing(c, name) ? ""
+								   : saw_code(c, name));
+}
+
+static const struct read_each each_cluster = {.into = "looked_at",
+					      .name = "ClusterName",
+					      .op = AWS_SAGEMAKER_DescribeCluster,
+					      .keep = keep_looked_at};
+
+/*
+ * Named by the caller, else the one whose orchestrator is our EKS cluster. One
+ * that we may not see or that Slurm runs is passed over (case IG-11).
+ */
+static bool hyperpod_observe(struct step_ctx *c, struct exchange *x)
+{
+	if (wanted_name(c))
+		return read_aws(
+			c, x, "named", AWS_SAGEMAKER_DescribeCluster,
+			json_packf(c->arena, "{s:s}", "ClusterName", wanted_name(c)));
+	if (read_all(c, x, "list", AWS_SAGEMAKER_ListClusters, NULL))
+		return true;
+	return read_each(c, x, &each_cluster,
+			 json_at(saw(c, "list"), "ClusterSummaries"));
+}
+
 static const json_t *find_hyperpod(const struct step_ctx *c)
 {
-	const json_t *list = json_at(saw(c, "list"), "ClusterSummaries");
-	size_t i;
-	json_t *s;
+	const char *name;
+	json_t *one;
 
 	if (wanted_name(c))
 		return saw(c, "named");
-	json_array_foreach(list, i, s) {
-		const json_t *one = saw(c, json_str_or(s, "ClusterName", ""));
-
-		if (one && is_on(c, one))
+	json_object_foreach(json_at(c->data, "looked_at"), name, one) {
+		if (json_is_object(one))
 			return one;
 	}
 	return NULL;
@@ -157,20 +159,19 @@ static const json_t *find_hyperpod(const struct step_ctx *c)
 /* None was found, but some could not be looked at. */
 static void warn_of_unseen(struct step_ctx *c)
 {
-	const json_t *list = json_at(saw(c, "list"), "ClusterSummaries");
-	size_t i;
-	json_t *s;
+	const char *name;
+	json_t *why;
 
 	if (!saw_ok(c, "list"))
 		step_warn(c, "HyperPod clusters could not be listed (%s)",
 			  saw_code(c, "list"));
-	json_array_foreach(list, i, s) {
-		const char *name = json_str_or(s, "ClusterName", "");
+	json_object_foreach(json_at(c->data, "looked_at"), name, why) {
+		const char *code = json_string_value(why);
 
-		if (!saw_ok(c, name) && !saw_missing(c, name))
+		if (code && *code)
 			step_warn(c,
 				  "the HyperPod cluster %s could not be looked at (%s)",
-				  name, saw_code(c, name));
+				  name, code);
 	}
 }
 
@@ -208,6 +209,7 @@ static void hyperpod_plan(struct step_ctx *c, struct exchange *x)
 		step_save(c, "hyperpod", json_deep_copy(found));
 	else
 		warn_of_unseen(c);
+	json_drop(c->data, "looked_at");
 }
 
 static void record_plan(struct step_ctx *c, struct exchange *x)

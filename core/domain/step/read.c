@@ -82,6 +82,26 @@ bool read_kube(struct step_ctx *c, struct exchange *x, const char *key,
 	return true;
 }
 
+bool read_each(struct step_ctx *c, struct exchange *x, const struct read_each *how,
+	       const json_t *list)
+{
+	size_t i;
+	json_t *item;
+
+	json_array_foreach(list, i, item) {
+		const char *name = json_str_or(item, how->name, "");
+		const char *at = arena_printf(c->arena, "%s.%s", how->into, name);
+
+		if (json_at(c->data, at))
+			continue;
+		if (read_aws(c, x, name, how->op,
+			     json_packf(c->arena, "{s:s}", how->name, name)))
+			return true;
+		step_save(c, at, how->keep(c, name));
+	}
+	return false;
+}
+
 static void join_items(json_t *all, const json_t *page)
 {
 	json_t *items = json_at(all, "items");

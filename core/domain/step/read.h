@@ -24,6 +24,20 @@ bool read_all(struct step_ctx *c, struct exchange *x, const char *key, enum aws_
 bool read_kube(struct step_ctx *c, struct exchange *x, const char *key,
 	       const struct kube_request *r);
 
+/*
+ * One read of each member of a list, over as many claims as that takes: what keep()
+ * makes of an answer goes to data.<into>.<name>, so that the next claim goes on behind
+ * it. Names have no dots. False: all of them have been read.
+ */
+struct read_each {
+	const char *into;
+	const char *name;  /* member of the list's items, and of the request */
+	enum aws_op_id op; /* asked with {name: …} */
+	json_t *(*keep)(const struct step_ctx *c, const char *name); /* new, small */
+};
+bool read_each(struct step_ctx *c, struct exchange *x, const struct read_each *how,
+	       const json_t *list);
+
 /* The seen() of every step that uses the above. */
 void read_seen(struct step_ctx *c, const struct answer *a);
 
