@@ -8,6 +8,7 @@
 
 #include "core/base/log.h"
 #include "core/domain/capability.h"
+#include "core/net/limit.h"
 #include "fcgi/allowance.h"
 #include "fcgi/conn.h"
 #include "fcgi/line.h"
@@ -27,6 +28,7 @@ struct app {
 	struct rng *rng;
 	const struct log *log; /* NULL: silent */
 	struct runner *cloud;
+	struct net_limit *limit;               /* of what `cloud` asks; NULL: none */
 	const struct capability *const *table; /* NULL-ended */
 	struct line *line;                     /* before the slow pool; NULL: none */
 	const struct documents *docs;

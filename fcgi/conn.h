@@ -6,6 +6,7 @@
 #ifndef INSTANTSTART_FCGI_CONN_H
 #define INSTANTSTART_FCGI_CONN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct conn {
@@ -14,6 +15,8 @@ struct conn {
 	/* Up to n bytes of the body; 0 at its end. */
 	size_t (*read)(struct conn *c, void *p, size_t n);
 	void (*write)(struct conn *c, const void *p, size_t n);
+	/* Whether who asked has closed the connection; NULL: nobody can tell. */
+	bool (*gone)(struct conn *c);
 };
 
 #endif

@@ -4,6 +4,8 @@
 
 #include "core/domain/access/access.h"
 
+enum { PLAN_MS = 50000 }; /* below the 60 seconds of nginx */
+
 static enum face_outcome hand_on(struct http_res *res, const char *where)
 {
 	res->status = 200;
@@ -51,6 +53,7 @@ static struct call call_of(const struct face_call *f, const json_t *all)
 	const struct app *app = f->app;
 
 	return (struct call){
+		.until_ms = app->clock->mono_ms(app->clock) + app->cfg->read_deadline_ms,
 		.arena = f->req->arena,
 		.db = app->db,
 		.cloud = app->cloud,
@@ -107,6 +110,27 @@ static bool join_line(const struct face_call *f, struct err *e)
 			 app->clock->mono_ms(app->clock), e);
 }
 
+static bool has_gone(void *ctx)
+{
+	struct conn *c = ctx;
+
+	return c->gone && c->gone(c);
+}
+
+/*
+ * All that is asked of the cloud for this request ends by one moment, and when who
+ * asked has gone. A plan may take longer: it has a limit of its own below this one.
+ */
+static void limit_reads(const struct face_call *f, const struct call *c)
+{
+	const bool plans = capability_mutates(f->cap);
+
+	if (f->app->limit)
+		net_limit_set(f->app->limit,
+			      plans ? c->clock->mono_ms(c->clock) + PLAN_MS : c->until_ms,
+			      has_gone, f->req->conn);
+}
+
 enum face_outcome face_invoke(const struct face_call *f, const json_t *all,
 			      const char *if_match, const char *if_none_match,
 			      struct reply *reply, struct http_res *res, struct err *e)
@@ -134,6 +158,12 @@ enum face_outcome face_invoke(const struct face_call *f, const json_t *all,
 		atomic_fetch_add(&app->metrics->slow, 1);
 		return hand_on(res, "@slow");
 	}
+	/* It has waited in the queue for somebody who has given up. */
+	if (app->slow && !capability_mutates(f->cap) && has_gone(f->req->conn)) {
+		err_set(e, ERR_DEADLINE, "nobody waits for the answer any longer");
+		return FACE_REFUSED;
+	}
+	limit_reads(f, &c);
 	if (needs_account(f) && !app->locate(app->locate_ctx, e)) {
 		face_audit(f, all, e);
 		return FACE_REFUSED;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcgiapp.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -30,6 +31,14 @@ static void write_out(struct conn *c, const void *p, size_t n)
 	FCGX_PutStr(p, (int)n, ((struct fcgi *)c)->req.out);
 }
 
+/* nginx closes our connection when its client has closed his. */
+static bool gone(struct conn *c)
+{
+	struct pollfd at = {.fd = ((struct fcgi *)c)->req.ipcFd, .events = POLLRDHUP};
+
+	return poll(&at, 1, 0) == 1 && at.revents & (POLLRDHUP | POLLHUP | POLLERR);
+}
+
 struct fcgi *fcgi_new(struct arena *a, struct err *e)
 {
 	struct fcgi *f = arena_new(a, struct fcgi);
@@ -37,7 +46,7 @@ struct fcgi *fcgi_new(struct arena *a, struct err *e)
 	 * instead of leaving it in accept(). */
 	const int dummy = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	f->conn = (struct conn){param, read_body, write_out};
+	f->conn = (struct conn){param, read_body, write_out, gone};
 	if (dummy < 0 || FCGX_Init() != 0 ||
 	    FCGX_InitRequest(&f->req, dummy, FCGI_FAIL_ACCEPT_ON_INTR) != 0) {
 		err_set(e, ERR_INTERNAL, "cannot serve FastCGI: %s", strerror(errno));

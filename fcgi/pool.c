@@ -119,6 +119,7 @@ struct worker {
 	struct arena process;
 	struct arena request;
 	struct world world;
+	struct net_limit limit;
 	struct app app;
 	struct dispatch *dispatch;
 	int64_t locate_at;
@@ -177,6 +178,8 @@ static bool prepare(struct worker *w, struct pools *p, int slot, int stop_fd,
 	if (!world_init(&w->world, &w->process, p->cfg, db, clock_system(), rng_system(),
 			NULL, kinds, "fcgi", e))
 		return false;
+	net_limit_init(&w->limit, w->world.aws.net, clock_system());
+	w->world.aws.net = w->world.kube.net = &w->limit.transport;
 	w->app = (struct app){.cfg = p->cfg,
 			      .where = &w->world.where,
 			      .db = db,
@@ -184,6 +187,7 @@ static bool prepare(struct worker *w, struct pools *p, int slot, int stop_fd,
 			      .rng = rng_system(),
 			      .log = p->log,
 			      .cloud = &w->world.runner,
+			      .limit = &w->limit,
 			      .table = capabilities,
 			      .docs = p->docs,
 			      .metrics = p->metrics,

@@ -373,7 +373,8 @@ bool call_page_failed(const char *cursor, struct err *e)
 
 int64_t call_read_deadline(const struct call *c)
 {
-	return c->clock->mono_ms(c->clock) + c->cfg->read_deadline_ms;
+	return c->until_ms ? c->until_ms
+			   : c->clock->mono_ms(c->clock) + c->cfg->read_deadline_ms;
 }
 
 void reply_tree(struct call *c, struct reply *ret, const json_t *tree)

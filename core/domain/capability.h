@@ -94,6 +94,7 @@ struct call {
 	const json_t *meant;
 	const char *request_id;
 	const char *session; /* the console's cookie, or NULL */
+	int64_t until_ms;    /* monotonic: all reads of the cloud end by then; 0: unset */
 };
 
 struct reply {
@@ -193,10 +194,11 @@ void reply_text(struct reply *ret, struct str json);
 bool call_audit(struct call *c, const char *outcome, const struct err *why, struct err *e)
 	__attribute__((warn_unused_result));
 
-/* The monotonic moment by which a face's reads of the cloud must have ended. */
 /* A page of the cloud that could not be read: false, and when the cloud does not
  * know the caller's cursor (NULL: none), e says that. */
 bool call_page_failed(const char *cursor, struct err *e);
+/* The monotonic moment by which all reads of the cloud for this call have ended: one
+ * for all of them, from when it came in. */
 int64_t call_read_deadline(const struct call *c);
 
 /* All operation kinds, NULL-ended; handed to runners. */

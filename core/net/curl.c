@@ -118,6 +118,15 @@ static size_t on_body(char *p, size_t one, size_t n, void *ctx)
 	return x->body.overflow ? 0 : n;
 }
 
+/* libcurl calls this about once a second, whatever happens. */
+static int on_progress(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+{
+	const struct http_request *req = ctx;
+
+	(void)a, (void)b, (void)c, (void)d;
+	return req->gone(req->gone_ctx) ? 1 : 0;
+}
+
 static void set_body(CURL *easy, const struct http_request *req)
 {
 	bool takes_body = streq(req->method, "POST") || streq(req->method, "PUT") ||
@@ -155,6 +164,11 @@ static void set_options(struct net_curl *nc, struct exchange *x,
 	curl_easy_setopt(easy, CURLOPT_HEADERDATA, x);
 	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, x);
+	if (req->gone) {
+		curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
+		curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, on_progress);
+		curl_easy_setopt(easy, CURLOPT_XFERINFODATA, (void *)(uintptr_t)req);
+	}
 	if (req->no_proxy)
 		curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
 	set_body(easy, req);

@@ -46,6 +46,9 @@ struct http_request {
 	 */
 	bool (*on_data)(void *ctx, const char *p, size_t n);
 	void *on_data_ctx;
+	/* Asked about once a second while an exchange goes on: true gives it up. */
+	bool (*gone)(void *ctx);
+	void *gone_ctx;
 	bool no_proxy; /* link-local metadata services: never through a proxy */
 };
 

@@ -14,7 +14,9 @@
 #include <unistd.h>
 
 #include "core/base/buf.h"
+#include "core/base/clock.h"
 #include "core/base/limits.h"
+#include "core/net/limit.h"
 #include "core/net/transport.h"
 
 /* ---------------------------------------------------------------- server */
@@ -470,6 +472,50 @@ Test(curl, streams, .timeout = 60)
 	cr_expect_eq(ans.status, 410);
 	cr_expect_str_eq(ans.body, "too old");
 	cr_expect_eq(c.text.len, 0);
+	server_stop(&s);
+	arena_free(&a);
+}
+
+/* ---------------------------------------------------------------- limits */
+
+static bool has_gone(void *ctx)
+{
+	int *looks = ctx;
+
+	return ++*looks > 2;
+}
+
+/* All exchanges of one request end by one moment, and for nobody none goes on. */
+Test(curl, limits, .timeout = 60)
+{
+	static const char *const answers[] = {hang, hang, hang};
+	static struct server s;
+	struct clock *clock = clock_system();
+	struct arena a;
+	struct err e = {0};
+	struct http_answer ans;
+	struct http_request req = {.method = "GET", .timeout_ms = PATIENCE_MS};
+	struct net_limit l;
+	struct transport *t = &l.transport;
+	const int64_t began = clock->mono_ms(clock);
+	int looks = 0;
+
+	arena_init(&a, 0);
+	server_start(&s, answers, 3);
+	net_limit_init(&l, net_curl_new(&a, NULL, &e), clock);
+	req.url = arena_printf(&a, "http://127.0.0.1:%d/", s.port);
+	net_limit_set(&l, began + 300, NULL, NULL);
+	for (int i = 0; i < 3; i++)
+		cr_expect_not(t->send(t, &a, &req, &ans, &e));
+	cr_expect_eq(e.code, ERR_DEADLINE);
+	cr_expect_eq(ans.outcome, NET_NOT_SENT);
+	cr_expect_lt(clock->mono_ms(clock) - began, PATIENCE_MS / 2);
+	net_limit_set(&l, 0, has_gone, &looks);
+	cr_expect_not(t->send(t, &a, &req, &ans, &e));
+	cr_expect_eq(ans.outcome, NET_AMBIGUOUS);
+	cr_expect_not(t->send(t, &a, &req, &ans, &e));
+	cr_expect_eq(ans.outcome, NET_NOT_SENT);
+	cr_expect_lt(clock->mono_ms(clock) - began, PATIENCE_MS);
 	server_stop(&s);
 	arena_free(&a);
 }
