@@ -5,6 +5,7 @@
 // src/api/generated/schema.ts  every path and schema as types
 // src/api/generated/bodies.ts  what each change takes: the schemas that the server
 //                              itself validates by, for the forms
+// src/api/generated/calls.ts   method and path of each change
 // src/api/generated/words.ts   words of the server that are shown: codes, states
 import fs from 'node:fs';
 import openapiTS, {astToString} from 'openapi-typescript';
@@ -36,6 +37,15 @@ for (const methods of Object.values(doc.paths))
 			bodies[o.operationId] = body;
 	}
 write('bodies.ts', `${head}export const bodies = ${JSON.stringify(bodies, null, '\t')} as const;\n`);
+
+/* Of each change: where it goes. */
+const changes = {};
+
+for (const [path, methods] of Object.entries(doc.paths))
+	for (const [method, o] of Object.entries(methods))
+		if (method !== 'get')
+			changes[o.operationId] = {method: method.toUpperCase(), path: path.replace(/^\/api\/v1/, '')};
+write('calls.ts', `${head}export const changes = ${JSON.stringify(changes, null, '\t')} as const;\n`);
 
 const {Operation, Problem} = doc.components.schemas;
 const words = {

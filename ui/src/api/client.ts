@@ -1,4 +1,5 @@
 // Requests to our own server, by the session cookie. A refusal is a ProblemError.
+import type {Call} from './calls';
 import type {Answer, GetPath, Operation, Plan, Problem, QueryOf} from './types';
 
 const BASE = '/api/v1';
@@ -65,17 +66,7 @@ export async function read<P extends GetPath>(path: P, {params, query, signal}:
 
 /* --- changes ------------------------------------------------------------- */
 
-/** One change: enough to plan it, to run it, and to show it as curl and MCP. */
-export interface Call {
-	capability: string;
-	method: 'POST' | 'PATCH' | 'DELETE';
-	path: string;
-	params?: Values;
-	query?: Values;
-	body?: Values;
-	/** The name that must be repeated, when it destroys. */
-	confirm?: string;
-}
+export type {Call} from './calls';
 
 export const urlOf = (call: Call, query: Values = {}) =>
 	BASE + withQuery(fill(call.path, call.params), {...call.query, ...query});

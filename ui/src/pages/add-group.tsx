@@ -14,7 +14,7 @@ import {Labels, Taints} from '../parts/pairs';
 import {FormPage} from '../parts/form-page';
 import {PlanModal, type Change} from '../parts/change';
 
-function InterfaceMode({form}: {form: FormState})
+function InterfaceMode({form}: {form: FormState<'add_instance_group'>})
 {
 	const {t} = useWords();
 

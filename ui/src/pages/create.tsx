@@ -15,7 +15,7 @@ import {Text, useForm, type FormState} from '../parts/form';
 import {FormPage} from '../parts/form-page';
 import {PlanModal, type Change} from '../parts/change';
 
-function Health({form}: {form: FormState})
+function Health({form}: {form: FormState<'create_cluster'>})
 {
 	const {t} = useWords();
 
@@ -25,7 +25,7 @@ function Health({form}: {form: FormState})
 	</SpaceBetween>;
 }
 
-function StorageFields({form}: {form: FormState})
+function StorageFields({form}: {form: FormState<'create_cluster'>})
 {
 	const {t} = useWords();
 	const mounted = !form.get('/storage/skip');

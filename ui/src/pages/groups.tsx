@@ -18,6 +18,7 @@ import {useWords, type Words} from '../i18n';
 import {HealthChecks} from '../parts/capacity';
 import {Ask} from '../parts/ask';
 import {PlanModal, type Change} from '../parts/change';
+import type {BodyOf} from '../api/calls';
 import {Text, useForm, type FormState} from '../parts/form';
 import {Labels, Taints} from '../parts/pairs';
 import {State} from '../parts/status';
@@ -29,7 +30,7 @@ const words = {on_demand: 'create.on_demand', spot: 'create.spot', training_plan
 const capacityOf = (g: Group, t: Words['t']) => g.capacity_type in words ? t(words[g.capacity_type as keyof typeof words]) : g.capacity_type;
 
 /* What is shown is what there is: a draft of another group must not be. */
-const useFresh = (capability: 'scale_instance_group' | 'update_instance_group' | 'update_cluster_software', initial: Record<string, unknown>) => {
+const useFresh = <O extends 'scale_instance_group' | 'update_instance_group' | 'update_cluster_software'>(capability: O, initial: Partial<BodyOf<O>>) => {
 	useState(() => sessionStorage.removeItem(`instantstart.draft.${capability}`));
 	return useForm(capability, initial);
 };
@@ -47,12 +48,14 @@ function Scale({cluster, of, onDismiss, onPlan}: ChangeProps)
 	</Ask>;
 }
 
+type GroupBody = BodyOf<'update_instance_group'>;
+
 /** Only what was changed is sent; what was taken away altogether is cleared by name. */
-function changed(form: FormState, before: Record<string, unknown>): Record<string, unknown>
+function changed(form: FormState<'update_instance_group'>, before: Partial<GroupBody>): GroupBody
 {
 	const body: Record<string, unknown> = {}, clear: string[] = [];
 
-	for (const name of ['min_count', 'labels', 'taints', 'deep_health_checks']) {
+	for (const name of ['min_count', 'labels', 'taints', 'deep_health_checks'] as const) {
 		const now = form.get(`/${name}`) as unknown, was = before[name];
 		const gone = now === undefined || now === '' || (Array.isArray(now) && now.length === 0);
 
@@ -63,14 +66,14 @@ function changed(form: FormState, before: Record<string, unknown>): Record<strin
 		else
 			body[name] = now;
 	}
-	return clear.length ? {...body, clear} : body;
+	return (clear.length ? {...body, clear} : body) as GroupBody;
 }
 
 function Edit({cluster, of, onDismiss, onPlan, detail}: ChangeProps & {detail: Record<string, unknown>})
 {
 	const {t} = useWords();
-	const some = (v: unknown) => v && Object.keys(v).length ? v : undefined;
-	const before = {min_count: detail.min_count, labels: some(detail.labels), taints: some(detail.taints), deep_health_checks: some(detail.deep_health_checks)};
+	const some = (v: unknown) => (v && Object.keys(v).length ? v : undefined) as never;
+	const before: Partial<GroupBody> = {min_count: detail.min_count as number | undefined, labels: some(detail.labels), taints: some(detail.taints), deep_health_checks: some(detail.deep_health_checks)};
 	const form = useFresh('update_instance_group', before);
 	const body = changed(form, before);
 	const review = () => form.check() && Object.keys(body).length > 0 && onPlan({title: `${t('groups.change')} ${of.name}`, submit: t('groups.change'),

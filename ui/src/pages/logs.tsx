@@ -17,17 +17,19 @@ import {useWords} from '../i18n';
 import {LogView} from '../parts/log-view';
 import {ProblemAlert} from '../parts/problem';
 import {State} from '../parts/status';
-import {emptyLog, take, type Log} from '../pure/log';
+import {emptyLog, hold, take, type Log} from '../pure/log';
 import {backoffMs, frameOf, type Frame} from '../pure/stream';
 
 const FINAL = [1000, 4401, 4403, 4404];
 
 /** Frames are gathered and shown once a screen refresh, however many come. */
-function useLog(query: Record<string, unknown> | null): {log: Log; problem: string | undefined}
+function useLog(query: Record<string, unknown> | null, held: boolean): {log: Log; problem: string | undefined}
 {
 	const [log, setLog] = useState<Log>(emptyLog);
 	const [problem, setProblem] = useState<string>();
 	const key = query && JSON.stringify(query);
+	const reading = useRef(held);
+	const change = useRef<() => void>(undefined);
 
 	useEffect(() => {
 		let now: Log = emptyLog, failures = 0, over = false, frames: Frame[] = [], socket: WebSocket | undefined;
@@ -39,10 +41,11 @@ function useLog(query: Record<string, unknown> | null): {log: Log; problem: stri
 			return;
 		const show = () => {
 			raf = 0;
-			now = frames.reduce(take, now);
+			now = frames.reduce(take, hold(now, reading.current));
 			frames = [];
 			setLog(now);
 		};
+		change.current = () => void (raf ||= requestAnimationFrame(show));
 		const connect = () => {
 			const resume = now.epoch ? {epoch: now.epoch, after: now.next - 1} : {};
 
@@ -82,6 +85,10 @@ function useLog(query: Record<string, unknown> | null): {log: Log; problem: stri
 			socket?.close();
 		};
 	}, [key]);
+	useEffect(() => {
+		reading.current = held;
+		change.current?.();
+	}, [held]);
 	return {log, problem};
 }
 
@@ -100,7 +107,7 @@ export default function Logs({name: cluster}: PageProps)
 	const container = search.get('container') ?? pod?.containers[0]?.name;
 	const previous = search.has('previous');
 	const {log, problem} = useLog(namespace && name && container
-		? {cluster, namespace, pod: name, container, ...previous ? {previous: 1} : {tail: 500}} : null);
+		? {cluster, namespace, pod: name, container, ...previous ? {previous: 1} : {tail: 500}} : null, !following);
 	const seenAtPause = useRef(0);
 	const onFollow = useCallback((on: boolean) => setFollowing(on), []);
 

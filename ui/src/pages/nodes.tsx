@@ -12,6 +12,7 @@ import {To} from '../app/link';
 import {usePage} from '../app/page';
 import type {PageProps} from '../app/routes';
 import {useWords} from '../i18n';
+import {Age, useOld} from '../parts/age';
 import {PlanModal, type Change} from '../parts/change';
 import {nodeAction, type NodeVerb} from '../parts/node';
 import {State, Time} from '../parts/status';
@@ -24,7 +25,7 @@ const used = (n: number | null | undefined, all: number | null | undefined) => a
 
 export default function Nodes({me, name: cluster}: PageProps)
 {
-	const {t, word, span} = useWords();
+	const {t, word} = useWords();
 	const [search, setSearch] = useSearchParams();
 	const poll = useListPoll();
 	const filter = {group: search.get('group') ?? undefined, status: search.get('status') ?? undefined, health: search.get('health') ?? undefined};
@@ -52,7 +53,8 @@ export default function Nodes({me, name: cluster}: PageProps)
 		return <Select options={options} selectedOption={options.find(o => o.value === now) ?? options[0]!} ariaLabel={label}
 			onChange={e => set(name, e.detail.selectedOption.value ?? '')}/>;
 	};
-	const age = first?.refresh.age_s;
+	const seen = {age_s: first?.refresh.age_s, readAtMs: query.dataUpdatedAt, pollers: first?.refresh.pollers};
+	const old = useOld(seen);
 
 	useFollowAny(cluster);
 	usePage({title: t('nodes.title'), crumbs: [{text: t('clusters.title'), href: '/clusters'}, {text: cluster, href: `/clusters/${cluster}`}],
@@ -61,7 +63,7 @@ export default function Nodes({me, name: cluster}: PageProps)
 	return <SpaceBetween size='s'>
 		{first?.refresh.error && <Alert type='warning' header={t('nodes.stale')}>{first.refresh.error}</Alert>}
 		<List<Node> items={items} error={query.error} onRetry={() => void query.refetch()} title={t('nodes.title')} headingTag='h1' variant='full-page'
-			description={age === null || age === undefined ? t('nodes.notSeen') : t('nodes.seen', {n: first!.total, age: span(age)})}
+			description={first ? <Age seen={seen} at={first.refresh.observed_at}>{age => t('nodes.seen', {n: first.total, age})}</Age> : t('nodes.notSeen')}
 			empty={t('nodes.empty')} trackBy='name' pageSize={50}
 			selectionType='multi' selectedItems={chosen} onSelectionChange={e => setIds(e.detail.selectedItems.map(n => n.name))}
 			ariaLabels={{selectionGroupLabel: t('nodes.title'), allItemsSelectionLabel: () => t('nodes.title'), itemSelectionLabel: (_, n) => n.name}}
@@ -77,11 +79,11 @@ export default function Nodes({me, name: cluster}: PageProps)
 				{id: 'name', header: t('nodes.node'), isRowHeader: true, cell: n => <To href={`/clusters/${cluster}/nodes/${n.instance_id ?? n.logical_id ?? n.name}`}>
 					{n.instance_id ?? n.logical_id ?? n.name}</To>},
 				{id: 'group', header: t('nodes.group'), cell: n => n.group},
-				{id: 'status', header: t('common.status'), cell: n => n.missing ? <State state='missing'/> : <State state={n.status}/>},
+				{id: 'status', header: t('common.status'), cell: n => n.missing ? <State state='missing'/> : <State state={n.status} old={old}/>},
 				{id: 'health', header: t('cluster.health'), cell: n => n.faults?.length ? <State state='failed' label={n.faults.join(', ')}/>
-					: n.health ? <State state={n.health}/> : '–'},
+					: n.health ? <State state={n.health} old={old}/> : '–'},
 				{id: 'kubernetes', header: t('cluster.kubernetes'), cell: n => n.ready === null || n.ready === undefined ? '–'
-					: <State state={n.ready ? n.schedulable === false ? 'cordoned' : 'ready' : 'not_ready'}/>},
+					: <State state={n.ready ? n.schedulable === false ? 'cordoned' : 'ready' : 'not_ready'} old={old}/>},
 				{id: 'gpus', header: t('cluster.gpus'), cell: n => used(n.gpus_used, n.gpus)},
 				{id: 'pods', header: t('nodes.pods'), cell: n => n.pods ?? '–'},
 				{id: 'type', header: t('cluster.type'), cell: n => n.instance_type ?? '–'},

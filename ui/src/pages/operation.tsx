@@ -1,3 +1,4 @@
+import type {CallOf} from '../api/calls';
 import Alert from '@cloudscape-design/components/alert';
 import Box from '@cloudscape-design/components/box';
 import Button from '@cloudscape-design/components/button';
@@ -39,8 +40,11 @@ import {List} from '../parts/table';
 import {Timeline} from '../parts/timeline';
 import {seconds} from '../pure/time';
 
-const order = (verb: 'retry' | 'cancel' | 'answer', id: string, body: Record<string, unknown> = {}): Call => ({
-	capability: `${verb}_operation`, method: 'POST', path: `/operations/{id}:${verb}`, params: {id}, body});
+type Verb = 'retry' | 'cancel' | 'answer';
+type Order<V extends Verb> = CallOf<`${V}_operation`>;
+
+const order = <V extends Verb>(verb: V, id: string, body?: Order<V>['body']): Call => ({
+	capability: `${verb}_operation`, method: 'POST', path: `/operations/{id}:${verb}`, params: {id}, body} as unknown as Order<V> as Call);
 
 function Failure({op, onRetry}: {op: Operation; onRetry?: () => void})
 {
@@ -75,7 +79,7 @@ function Decision({op, question, onAnswer}: {op: Operation; question: Question; 
 			</FormField>
 			<FormField label={t('op.note')}><Input value={note} onChange={e => setNote(e.detail.value)}/></FormField>
 			<Button variant='primary' disabled={!choice || !onAnswer}
-				onClick={() => onAnswer?.(order('answer', op.id, {choice, ...note ? {note} : {}}))}>{t('op.answer')}</Button>
+				onClick={() => choice && onAnswer?.(order('answer', op.id, {choice, ...note ? {note} : {}}))}>{t('op.answer')}</Button>
 		</SpaceBetween>
 	</Alert>;
 }

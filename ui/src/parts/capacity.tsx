@@ -12,13 +12,13 @@ import {instanceTypes, quotas, zones} from '../api/queries';
 import {trainingPlans} from '../api/compute';
 import type {InstanceType} from '../api/types';
 import {useWords} from '../i18n';
-import {Field, type FormState} from './form';
+import {Field, type AnyForm} from './form';
 
 const CAPACITY = ['on_demand', 'spot', 'training_plan'] as const;
 const CHECKS = ['InstanceStress', 'InstanceConnectivity'] as const;
 const STATUS = {loading: 'loading', error: 'error', pending: 'pending', success: 'finished'} as const;
 
-export function Zone({form}: {form: FormState})
+export function Zone({form}: {form: AnyForm})
 {
 	const {t} = useWords();
 	const query = useQuery(zones);
@@ -36,7 +36,7 @@ export function Zone({form}: {form: FormState})
 /** What the quota leaves of a type; all of it when nobody could count. */
 const roomOf = (i: InstanceType) => i.left ?? i.quota ?? 0;
 
-export function Type({form}: {form: FormState})
+export function Type({form}: {form: AnyForm})
 {
 	const {t} = useWords();
 	const zone = String(form.get('/zone') ?? '');
@@ -68,7 +68,7 @@ export function Type({form}: {form: FormState})
 }
 
 /** What the account's quotas say of the choice so far. */
-export function Quota({form}: {form: FormState})
+export function Quota({form}: {form: AnyForm})
 {
 	const {t, number} = useWords();
 	const type = String(form.get('/instance_type') ?? ''), count = Number(form.get('/count') ?? 1);
@@ -91,7 +91,7 @@ export function Quota({form}: {form: FormState})
 }
 
 /** A plan of the account that has begun or will; its zone is shown, since the subnet must be there. */
-function Plan({form}: {form: FormState})
+function Plan({form}: {form: AnyForm})
 {
 	const {t, word} = useWords();
 	const query = useQuery(trainingPlans(''));
@@ -109,7 +109,7 @@ function Plan({form}: {form: FormState})
 	</Field>;
 }
 
-export function Capacity({form}: {form: FormState})
+export function Capacity({form}: {form: AnyForm})
 {
 	const {t} = useWords();
 	const capacity = String(form.get('/capacity_type') ?? 'on_demand');
@@ -123,7 +123,7 @@ export function Capacity({form}: {form: FormState})
 	</>;
 }
 
-export function HealthChecks({form}: {form: FormState})
+export function HealthChecks({form}: {form: AnyForm})
 {
 	const {t} = useWords();
 	const pointer = '/deep_health_checks';

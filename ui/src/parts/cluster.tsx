@@ -13,6 +13,8 @@ export function DeleteCluster({name, onDismiss}: {name: string; onDismiss: () =>
 	const [buckets, setBuckets] = useState(false);
 	const nodes = data?.instance_groups?.reduce((n, g) => n + Number(g.observed.CurrentCount ?? 0), 0) ?? 0;
 	const running = data?.operations?.length ?? 0;
+	/* Those that were made for it; the API takes names, and so nothing that is not shown here. */
+	const names = [...new Set((data?.resources ?? []).filter(r => r.type === 's3:bucket' && r.state !== 'gone').map(r => r.id))];
 	const lost = [
 		...nodes ? [t('plan.lostNodes', {n: nodes})] : [],
 		...data?.storages?.length ? [t('plan.lostStorages', {n: data.storages.length})] : [],
@@ -21,9 +23,10 @@ export function DeleteCluster({name, onDismiss}: {name: string; onDismiss: () =>
 
 	return <PlanModal onDismiss={onDismiss} change={{
 		title: `${t('clusters.delete')} ${name}`, submit: t('clusters.delete'), typed: name, lost,
-		options: <Checkbox checked={buckets} onChange={e => setBuckets(e.detail.checked)}>{t('cluster.deleteBuckets')}</Checkbox>,
+		options: names.length > 0 && <Checkbox checked={buckets} onChange={e => setBuckets(e.detail.checked)} description={names.join(', ')}>
+			{t('cluster.deleteBuckets')}</Checkbox>,
 		call: {capability: 'delete_cluster', method: 'DELETE', path: '/clusters/{cluster}', params: {cluster: name},
-			query: buckets ? {delete_buckets: true} : {}},
+			query: buckets ? {delete_buckets: names} : {}},
 	}}/>;
 }
 

@@ -7,10 +7,10 @@ import SpaceBetween from '@cloudscape-design/components/space-between';
 import type {ReactNode} from 'react';
 import {navigate} from '../app/link';
 import {useWords} from '../i18n';
-import type {FormState} from './form';
+import type {AnyForm} from './form';
 
 interface FormPageProps {
-	form: FormState;
+	form: AnyForm;
 	title: string;
 	intro: string;
 	/** Where cancelling leads. */

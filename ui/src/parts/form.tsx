@@ -3,6 +3,7 @@
 import FormField from '@cloudscape-design/components/form-field';
 import Input from '@cloudscape-design/components/input';
 import {useEffect, useMemo, useRef, useState, type ReactNode} from 'react';
+import type {BodyOf, Capability} from '../api/calls';
 import {bodies} from '../api/generated/bodies';
 import type {Problem} from '../api/types';
 import {useWords, type Key} from '../i18n';
@@ -32,34 +33,50 @@ function put(value: Value, [name, ...rest]: string[], v: unknown): Value
 	return {...value, [name!]: rest.length ? put((value[name!] ?? {}) as Value, rest, v) : v};
 }
 
-export interface FormState {
-	capability: keyof typeof bodies;
+export type FormCapability = keyof typeof bodies & Capability;
+
+/* Members of the body, and members of those: what a field may stand for. */
+type Inner<T> = T extends readonly unknown[] ? never : T extends object ? `/${keyof T & string}` : never;
+export type PointerOf<O extends FormCapability> = {[K in keyof BodyOf<O> & string]:
+	`/${K}` | `/${K}${Inner<NonNullable<BodyOf<O>[K]>>}`}[keyof BodyOf<O> & string];
+
+/** Fields of a form, each by its pointer. */
+export interface Fields<P> {
+	capability: FormCapability;
+	get: (pointer: P) => unknown;
+	set: (pointer: P, v: unknown) => void;
+	touch: (pointer: P) => void;
+	errorOf: (pointer: P) => string;
+	schemaOf: (pointer: P) => FieldSchema;
+	required: (pointer: P) => boolean;
 	value: Value;
-	get: (pointer: string) => unknown;
-	set: (pointer: string, v: unknown) => void;
-	touch: (pointer: string) => void;
-	errorOf: (pointer: string) => string;
-	schemaOf: (pointer: string) => FieldSchema;
-	required: (pointer: string) => boolean;
 	faults: number;
 	/** Shows every fault; true when there is none. */
 	check: () => boolean;
-	body: () => Value;
 	/** The same as long as the same thing is asked for. */
-	keyFor: (body: Value) => string;
+	keyFor: (body: object) => string;
 	refused: (p: Problem) => void;
 	clear: () => void;
 	kept: boolean;
 }
 
-export function useForm(capability: keyof typeof bodies, initial: Value): FormState
+export interface FormState<O extends FormCapability> extends Fields<PointerOf<O>> {
+	capability: O;
+	/** Checked against the very schema that its type comes from. */
+	body: () => BodyOf<O>;
+}
+
+/** Of a part that several forms share: it names what all of them have. */
+export type AnyForm = Fields<any>;
+
+export function useForm<O extends FormCapability>(capability: O, initial: Partial<BodyOf<O>>): FormState<O>
 {
 	const {t} = useWords();
 	const schema = bodies[capability] as FieldSchema;
 	const stored = `instantstart.draft.${capability}`;
 	const first = useRef<Draft>(undefined);
 
-	first.current ??= load(stored, initial);
+	first.current ??= load(stored, initial as Value);
 	const [draft, setDraft] = useState<Draft>(first.current);
 	const [kept] = useState(() => sessionStorage.getItem(stored) !== null);
 	const [touched, setTouched] = useState<ReadonlySet<string>>(new Set());
@@ -98,7 +115,7 @@ export function useForm(capability: keyof typeof bodies, initial: Value): FormSt
 			setAll(true);
 			return faults.size === 0;
 		},
-		body: () => sparse(draft.value, schema),
+		body: () => sparse(draft.value, schema) as unknown as BodyOf<O>,
 		keyFor: body => {
 			const keyed = JSON.stringify(body);
 			const next = draft.keyed && draft.keyed !== keyed ? {...draft, key: newKey(), keyed} : {...draft, keyed};
@@ -120,10 +137,10 @@ export function useForm(capability: keyof typeof bodies, initial: Value): FormSt
 	};
 }
 
-interface FieldProps { form: FormState; pointer: string; label: string; children: ReactNode; description?: ReactNode }
+interface FieldProps<P extends string> { form: Fields<P>; pointer: NoInfer<P>; label: string; children: ReactNode; description?: ReactNode }
 
 /** Label, what the schema says of it, and what is wrong with it. */
-export function Field({form, pointer, label, children, description}: FieldProps)
+export function Field<P extends string>({form, pointer, label, children, description}: FieldProps<P>)
 {
 	const {t, locale} = useWords();
 	const schema = form.schemaOf(pointer);
@@ -136,10 +153,12 @@ export function Field({form, pointer, label, children, description}: FieldProps)
 	</FormField>;
 }
 
-export function Text({form, name, label, type = 'text', placeholder}:
-	{form: FormState; name: string; label: string; type?: 'text' | 'number'; placeholder?: string})
+type NameOf<P> = P extends `/${infer N}` ? N : never;
+
+export function Text<P extends string>({form, name, label, type = 'text', placeholder}:
+	{form: Fields<P>; name: NameOf<NoInfer<P>>; label: string; type?: 'text' | 'number'; placeholder?: string})
 {
-	const pointer = `/${name}`;
+	const pointer = `/${name}` as P;
 	const schema = form.schemaOf(pointer);
 	const value = form.get(pointer);
 	const shown = placeholder ?? (schema.default !== undefined ? String(schema.default) : schema.examples?.[0] !== undefined ? String(schema.examples[0]) : '');

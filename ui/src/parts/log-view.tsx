@@ -1,5 +1,5 @@
 // The lines: following until somebody scrolls up.
-import {memo, useEffect, useLayoutEffect, useRef} from 'react';
+import {memo, useEffect, useLayoutEffect, useRef, useState} from 'react';
 import {useWords, type Key} from '../i18n';
 import {isLine, type Entry, type Log} from '../pure/log';
 import './log-view.css';
@@ -13,12 +13,43 @@ function Found({text, find}: {text: string; find: string})
 	return <>{parts.map((p, i) => i % 2 ? <mark key={i}>{p}</mark> : p)}</>;
 }
 
-const Block = memo(function Block({entries, times, find}: {entries: readonly Entry[]; times: boolean; find: string})
+interface Shown { times: boolean; wrap: boolean; find: string }
+
+/* Lines are there while they are near what is seen; else their place is, as high as they
+ * were. Blocks are born at the end, where they are seen or below it: nothing above moves. */
+function useNear({times, wrap, find}: Shown)
 {
+	const box = useRef<HTMLDivElement>(null);
+	const height = useRef(0);
+	const [near, setNear] = useState(true);
+
+	useEffect(() => {
+		const el = box.current!;
+		const observer = new IntersectionObserver(all => {
+			const seen = all[all.length - 1]!.isIntersecting;
+
+			if (!seen && el.firstChild)
+				height.current = el.offsetHeight;
+			setNear(seen);
+		}, {root: el.closest('.log'), rootMargin: '1500px 0px'});
+
+		/* Shown otherwise, it is of another height: measured anew. */
+		setNear(true);
+		observer.observe(el);
+		return () => observer.disconnect();
+	}, [times, wrap, find]);
+	return {box, near, height};
+}
+
+const Block = memo(function Block({entries, times, wrap, find}: {entries: readonly Entry[]} & Shown)
+{
+	const {box, near, height} = useNear({times, wrap, find});
 	const {t, word, time} = useWords();
 	const wanted = find.toLowerCase();
 
-	return <div className='log-block'>
+	if (!near)
+		return <div ref={box} className='log-block' style={{height: height.current}}/>;
+	return <div ref={box} className='log-block'>
 		{entries.filter(e => !isLine(e) || !wanted || e.text.toLowerCase().includes(wanted)).map((e, i) => {
 			if (isLine(e))
 				return <div className='log-line' key={e.seq}>{times && <time className='log-time' dateTime={e.time}>{time(e.time)}</time>}<Found text={e.text} find={find}/></div>;
@@ -59,6 +90,6 @@ export function LogView({log, following, onFollow, wrap, times, find}:
 	}, [onFollow]);
 	return <div ref={box} className={`log${wrap ? ' log-wrap' : ''}`} role='log' aria-live='off' aria-label={t('logs.view')} tabIndex={0}>
 		{log.blocks.length === 0 ? t('logs.empty')
-			: log.blocks.map((b, i) => <Block key={log.firstBlock + i} entries={b} times={times} find={find}/>)}
+			: log.blocks.map((b, i) => <Block key={log.firstBlock + i} entries={b} times={times} wrap={wrap} find={find}/>)}
 	</div>;
 }

@@ -4,14 +4,14 @@ import Input from '@cloudscape-design/components/input';
 import Select from '@cloudscape-design/components/select';
 import {useState} from 'react';
 import {useWords} from '../i18n';
-import {Field, type FormState} from './form';
+import {Field, type AnyForm} from './form';
 
 interface Pair { key: string; value: string }
 interface Taint extends Pair { effect: string }
 
 const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 
-export function Labels({form, pointer, label}: {form: FormState; pointer: string; label: string})
+export function Labels({form, pointer, label}: {form: AnyForm; pointer: string; label: string})
 {
 	const {t} = useWords();
 	/* Rows without a key are on the screen only. */
@@ -35,7 +35,7 @@ export function Labels({form, pointer, label}: {form: FormState; pointer: string
 	</Field>;
 }
 
-export function Taints({form, pointer, label}: {form: FormState; pointer: string; label: string})
+export function Taints({form, pointer, label}: {form: AnyForm; pointer: string; label: string})
 {
 	const {t} = useWords();
 	const rows = (form.get(pointer) ?? []) as Taint[];

@@ -19,11 +19,12 @@ const TYPES: Record<string, StatusIndicatorProps.Type> = {
 	cancelled: 'stopped', skipped: 'stopped', same: 'info', unknown: 'info',
 };
 
-export function State({state, label}: {state: string; label?: string})
+/** What is old may be otherwise by now: it is grey. */
+export function State({state, label, old = false}: {state: string; label?: string; old?: boolean})
 {
 	const {word} = useWords();
 
-	return <StatusIndicator type={TYPES[state] ?? 'info'}>{label ?? word('state', state)}</StatusIndicator>;
+	return <StatusIndicator type={old ? 'stopped' : TYPES[state] ?? 'info'}>{label ?? word('state', state)}</StatusIndicator>;
 }
 
 export function Time({at}: {at: string | null | undefined})

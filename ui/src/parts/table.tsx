@@ -14,7 +14,7 @@ import {ProblemAlert} from './problem';
 interface ListProps<T> extends Omit<TableProps<T>, 'items' | 'header' | 'empty' | 'filter' | 'pagination'> {
 	items: readonly T[] | undefined;
 	title: string;
-	description?: string;
+	description?: ReactNode;
 	actions?: ReactNode;
 	headingTag?: HeaderProps['variant'];
 	error?: unknown;

@@ -9,6 +9,8 @@ export type Entry = Line | Mark | StateMark;
 
 export const BLOCK = 200;
 export const MAX_BLOCKS = 100;
+/** While somebody reads, nothing above goes; what comes beyond this is counted only. */
+export const HELD_BLOCKS = 1000;
 
 export interface Log {
 	/** Grows with every block, so that a block keeps its name when old ones go. */
@@ -22,9 +24,13 @@ export interface Log {
 	last: string;
 	/** The server has numbered anew: lines up to `last` have been seen already. */
 	anew: boolean;
+	/** Somebody has scrolled up and reads. */
+	held: boolean;
+	/** Lines that came while it was held and full. */
+	skipped: number;
 }
 
-export const emptyLog: Log = {firstBlock: 0, blocks: [], epoch: '', next: 0, state: 'reconnecting', lines: 0, last: '', anew: false};
+export const emptyLog: Log = {firstBlock: 0, blocks: [], epoch: '', next: 0, state: 'reconnecting', lines: 0, last: '', anew: false, held: false, skipped: 0};
 
 export const isLine = (e: Entry): e is Line => !('mark' in e);
 
@@ -45,12 +51,25 @@ function append(log: Log, entries: Entry[]): Log
 	}
 	if (last.length)
 		blocks.push(last);
-	const gone = Math.max(0, blocks.length - MAX_BLOCKS);
-
 	const added = entries.filter(isLine);
+
+	/* What is read must not slide: the end is left out then, not the beginning. */
+	if (log.held && blocks.length > HELD_BLOCKS)
+		return {...log, lines: log.lines + added.length, skipped: log.skipped + added.length, last: added[added.length - 1]?.time ?? log.last};
+	const gone = log.held ? 0 : Math.max(0, blocks.length - MAX_BLOCKS);
 
 	return {...log, firstBlock: log.firstBlock + gone, blocks: blocks.slice(gone), lines: log.lines + added.length,
 		last: added[added.length - 1]?.time ?? log.last};
+}
+
+/** Somebody begins to read, or follows again: then what was left out is marked. */
+export function hold(log: Log, held: boolean): Log
+{
+	if (log.held === held)
+		return log;
+	if (held)
+		return {...log, held};
+	return append({...log, held, skipped: 0}, log.skipped ? [{seq: log.next, mark: 'gap', missed: log.skipped, why: 'buffer'}] : []);
 }
 
 /** After another numbering: by time. When the replay begins later than what was seen

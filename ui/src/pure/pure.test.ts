@@ -1,9 +1,10 @@
 import {describe, expect, test} from 'vitest';
 import {bodies} from '../api/generated/bodies';
+import type {Call} from '../api/calls';
 import {fill, urlOf, withQuery} from '../api/client';
 import type {Operation} from '../api/types';
 import {curlOf, mcpArguments, mcpOf} from './call';
-import {BLOCK, emptyLog, isLine, MAX_BLOCKS, take, type Log} from './log';
+import {BLOCK, emptyLog, HELD_BLOCKS, hold, isLine, MAX_BLOCKS, take, type Log} from './log';
 import {faultOf, faultsOf, sparse, type FieldSchema} from './schema';
 import {backoffMs, frameOf, missed} from './stream';
 import {median, seconds, spansOf, usualOf} from './time';
@@ -31,23 +32,44 @@ describe('schemas', () => {
 	});
 });
 
-describe('calls', () => {
-	const call = {capability: 'delete_cluster', method: 'DELETE' as const, path: '/clusters/{cluster}', params: {cluster: 'a b'},
-		query: {delete_buckets: true}, confirm: 'a b'};
+/* What the API does not take does not compile: each of these lines is an error, and that
+ * there is none would be one. */
+const refused: Call[] = [
+	// @ts-expect-error a list of names, no switch
+	{capability: 'delete_cluster', method: 'DELETE', path: '/clusters/{cluster}', params: {cluster: 'a'}, query: {delete_buckets: true}},
+	// @ts-expect-error no such query member
+	{capability: 'delete_storage', method: 'DELETE', path: '/clusters/{cluster}/storages/{name}', params: {cluster: 'a', name: 'b'}, query: {force: true}},
+	// @ts-expect-error no such body member
+	{capability: 'scale_instance_group', method: 'POST', path: '/clusters/{cluster}/groups/{group}:scale', params: {cluster: 'a', group: 'b'}, body: {count: 1, size: 2}},
+	// @ts-expect-error the body is not whole
+	{capability: 'scale_instance_group', method: 'POST', path: '/clusters/{cluster}/groups/{group}:scale', params: {cluster: 'a', group: 'b'}, body: {}},
+	// @ts-expect-error another call's address
+	{capability: 'forget_cluster', method: 'POST', path: '/clusters/{cluster}:select', params: {cluster: 'a'}},
+	// @ts-expect-error a member of the path is missing
+	{capability: 'delete_node_pool', method: 'DELETE', path: '/clusters/{cluster}/node-pools/{name}', params: {cluster: 'a'}},
+	// @ts-expect-error no such call
+	{capability: 'drop_cluster', method: 'POST', path: '/clusters', body: {}},
+];
 
+describe('calls', () => {
+	const call: Call = {capability: 'delete_cluster', method: 'DELETE', path: '/clusters/{cluster}', params: {cluster: 'a b'},
+		query: {delete_buckets: ['one', 'two']}, confirm: 'a b'};
+
+	test('what the API does not take is written nowhere', () => expect(refused).toHaveLength(7));
 	test('addresses', () => {
 		expect(fill('/x/{a}:go', {a: '1/2'})).toBe('/x/1%2F2:go');
 		expect(withQuery('/x', {a: undefined, b: '', c: 0})).toBe('/x?c=0');
-		expect(urlOf(call, {dry_run: 'plan'})).toBe('/api/v1/clusters/a%20b?delete_buckets=true&dry_run=plan');
+		expect(urlOf(call, {dry_run: 'plan'})).toBe('/api/v1/clusters/a%20b?delete_buckets=one%2Ctwo&dry_run=plan');
 	});
 	test('for a shell, quoted', () => {
-		const text = curlOf('http://h', {capability: 'c', method: 'POST', path: '/c', body: {note: "it's"}}, 'k');
+		const text = curlOf('http://h', {capability: 'answer_operation', method: 'POST',
+			path: '/operations/{id}:answer', params: {id: 'op_1'}, body: {choice: 'stop', note: "it's"}}, 'k');
 
-		expect(text).toContain(`-d '{"note":"it'\\''s"}'`);
+		expect(text).toContain(`"note":"it'\\''s"}'`);
 		expect(text).toContain(`-H 'Idempotency-Key: k'`);
 	});
 	test('for an agent', () => {
-		expect(mcpArguments(call)).toEqual({cluster: 'a b', delete_buckets: true, confirm: 'a b'});
+		expect(mcpArguments(call)).toEqual({cluster: 'a b', delete_buckets: ['one', 'two'], confirm: 'a b'});
 		expect(JSON.parse(mcpOf('x', {a: 1})).params).toEqual({name: 'x', arguments: {a: 1}});
 	});
 });
@@ -115,6 +137,24 @@ describe('logs', () => {
 
 		expect(marks(log).map(m => 'mark' in m && m.mark)).toEqual(['restarted', 'ended']);
 		expect(log.state).toBe('ended');
+	});
+	test('what is read does not slide, however much comes; what was left out is marked', () => {
+		let log = hold(run({t: 'hello', epoch: 'e', seq: 0}, lines(0, BLOCK * MAX_BLOCKS)), true);
+		const first = log.blocks[0], firstBlock = log.firstBlock;
+
+		for (let i = 0; i < HELD_BLOCKS + 20; i++)
+			log = take(log, lines(log.next, BLOCK));
+		expect(log.blocks[0]).toBe(first);
+		expect(log.firstBlock).toBe(firstBlock);
+		expect(log.blocks.length).toBe(HELD_BLOCKS);
+		const came = log.lines;
+
+		log = hold(log, false);
+		expect(log.blocks.length).toBe(MAX_BLOCKS);
+		expect(log.lines).toBe(came);
+		expect(marks(log)).toEqual([{seq: log.next, mark: 'gap', missed: (MAX_BLOCKS + 20) * BLOCK, why: 'buffer'}]);
+		log = take(log, lines(log.next, 1));
+		expect(texts(log).at(-1)).toBe(`l${log.next - 1}`);
 	});
 	test('it does not grow without end, and full blocks stay the same objects', () => {
 		let log = run({t: 'hello', epoch: 'e', seq: 0}, lines(0, BLOCK + 1));
