@@ -77,6 +77,18 @@ static void check(json_t *checks, const char *name, bool ok, const char *detail)
 		json_pack("{s:b,s:s*}", "ok", ok, "detail", ok ? NULL : detail));
 }
 
+static const char *poller_trouble(struct arena *a, int64_t alive, const char *last)
+{
+	if (alive > 0)
+		return "Operations are due and no poller takes them";
+	if (!last)
+		return "No poller has been at work yet: start instantstart-poller";
+	return arena_printf(a,
+			    "No poller is at work since %s: operations wait, and what is "
+			    "shown gets older. Start instantstart-poller",
+			    last);
+}
+
 static void serve_ready(struct visit *v)
 {
 	struct arena *a = v->req.arena;
@@ -84,6 +96,8 @@ static void serve_ready(struct visit *v)
 	struct db_rows rows;
 	struct err e = {0};
 	bool up, writes, schema, poller = false, credentials = true;
+	const char *last = NULL;
+	int64_t alive = 0;
 
 	up = db_query(v->app->db, a, &Q_journal_overdue, NULL, 0, &rows, &e);
 	check(checks, "database", up, e.detail);
@@ -91,9 +105,15 @@ static void serve_ready(struct visit *v)
 	check(checks, "write", writes, e.detail);
 	if (up)
 		poller = db_int(&rows, 0, "ms") < POLLER_SILENT_MS;
+	/* Nothing due is no sign of life: each worker says when it will be heard of. */
+	if (up && DB(v->app->db, a, &Q_heartbeat_look, &rows, &e, "poller")) {
+		last = db_text(&rows, 0, "last");
+		alive = db_int(&rows, 0, "alive");
+	}
 	schema = up && db_check_schema(v->app->db, a, &e);
 	check(checks, "schema", schema, e.detail);
-	check(checks, "poller", poller, "Operations are due and no poller takes them");
+	check(checks, "poller", poller && alive > 0, poller_trouble(a, alive, last));
+	poller = poller && alive > 0;
 	/* Until the schema is there, nobody has looked. */
 	if (schema && db_query(v->app->db, a, &Q_credential_state, NULL, 0, &rows, &e))
 		credentials = rows.n == 0 || db_bool(&rows, 0, "valid");

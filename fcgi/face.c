@@ -150,7 +150,8 @@ enum face_outcome face_invoke(const struct face_call *f, const json_t *all,
 		return FACE_REFUSED;
 	}
 	c.raw = in;
-	if (!app->slow && (capability_is_slow(f->cap, &c.opt) || needs_account(f))) {
+	if (!app->slow && (capability_is_slow(f->cap, &c.opt) || needs_account(f) ||
+			   json_is_true(json_object_get(in, "fresh")))) {
 		if (!join_line(f, e)) {
 			face_audit(f, all, e);
 			return FACE_REFUSED;

@@ -20,6 +20,8 @@ enum {
 	IDENTITY_MS = 2000,          /* for asking whether AWS still takes them */
 	HELM_FOLDER_AGE_S = 60 * 60, /* no run lasts that long */
 	CHAIN_ROWS = 1000,
+	BEAT_EVERY_MS = 5000,
+	BEAT_SLACK_MS = 30000, /* more than one call takes */
 	PAUSE_MIN_MS = 500,
 	PAUSE_MAX_MS = 30 * 1000,
 	DATABASE_PAUSE_MAX_MS = 2 * 1000,
@@ -39,6 +41,7 @@ struct worker {
 	int64_t forgotten_at_ms;
 	int64_t credentials_at_ms;
 	int64_t locate_at_ms; /* STS has not said yet who we are; 0: it has */
+	int64_t promised_ms; /* monotonic: by when it said that it would be heard of */
 };
 
 static int64_t mono_ms(void)
@@ -167,6 +170,42 @@ static void keep_house(struct worker *w)
 	watch_credentials(w);
 }
 
+/*
+ * Says that this worker is there, and when it will be heard of again: a claim may take
+ * its whole lease. Written every few seconds, and when that changes.
+ */
+static void beat(struct worker *w, int64_t promise_ms)
+{
+	const int64_t wanted = mono_ms() + promise_ms;
+	struct db_rows ignored;
+	struct err e = {0};
+
+	/* Neither about to end, nor more than what is done now can take. */
+	if (w->promised_ms > wanted - BEAT_EVERY_MS &&
+	    w->promised_ms < wanted + BEAT_EVERY_MS)
+		return;
+	w->promised_ms = wanted;
+	if (!DB(w->db, &w->step, &Q_heartbeat_put, &ignored, &e, "poller",
+		w->world.runner.worker,
+		arena_printf(&w->step, "%lld", (long long)promise_ms)))
+		log_err(w->p->log, "heartbeat", &e);
+}
+
+static void say_farewell(struct worker *w)
+{
+	struct db_rows ignored;
+	struct err e = {0};
+
+	if (w->promised_ms &&
+	    !DB(w->db, &w->step, &Q_heartbeat_end, &ignored, &e, w->world.runner.worker))
+		log_err(w->p->log, "heartbeat", &e);
+}
+
+static int64_t busy_ms(const struct worker *w)
+{
+	return w->p->cfg->lease_ms + BEAT_SLACK_MS;
+}
+
 /* Until nothing is due. false: the journal could not be reached. */
 static bool work_off(struct worker *w)
 {
@@ -182,6 +221,9 @@ static bool work_off(struct worker *w)
 				return false;
 			worked = true;
 		}
+		/* There is more: the next claim may take its whole lease. */
+		if (worked)
+			beat(w, busy_ms(w));
 		keep_house(w);
 	}
 	return true;
@@ -233,6 +275,7 @@ static void serve(struct worker *w)
 		keep_house(w);
 		wait_ms = refresh_some(w);
 		arena_reset(&w->step);
+		beat(w, wait_ms + BEAT_SLACK_MS);
 		(void)db_wait_notify(w->db, &w->step, wait_ms, w->stop_fd);
 	}
 }
@@ -257,6 +300,7 @@ int poller_work(void *ctx, int slot, int stop_fd)
 	}
 	if (locate(&w))
 		serve(&w);
+	say_farewell(&w);
 	db_close(w.db);
 	arena_free(&w.step);
 	arena_free(&w.process);

@@ -5,6 +5,10 @@
 select coalesce(max(j_ms(j_now()) - j_ms(due_at)), 0) as ms from operation
 where state = 'live' and due_at <= j_now()
 
+-- How many workers of a program keep their word, and when one was heard of last.
+-- name: heartbeat_look
+select alive, last from heartbeat_look($1)
+
 -- $1: ids with commas between them; those that exist.
 -- name: operation_versions
 select id, version from operation where id = any(string_to_array($1, ','))

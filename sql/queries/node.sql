@@ -1,7 +1,7 @@
 -- Nodes as the catalog has them, and how the catalog gets them.
 
 -- A page. $1 cluster, $2 group and $3 name of the last one seen or null, $4 limit;
--- filters or null: $5 group, $6 status, $7 health, $8 zone.
+-- filters or null: $5 group, $6 status, $7 health, $8 zone, $9 those in trouble.
 -- name: node_page again
 with page as (
 	select c.name, c.observed->>'group' as grp, node_json(c, r) as doc
@@ -13,6 +13,7 @@ with page as (
 		and ($7::text is null or c.observed#>>'{kubernetes,health}' = $7)
 		and ($8::text is null
 			or coalesce(c.observed#>>'{kubernetes,zone}', c.observed->>'zone') = $8)
+		and ($9::bool is null or (cardinality(node_trouble(c.observed)) > 0) = $9::bool)
 	order by c.observed->>'group', c.name limit $4::int + 1
 ), numbered as (
 	select *, row_number() over (order by grp, name) as n from page
@@ -25,8 +26,17 @@ select json_build_object(
 	'refresh', case when refresh_look($1) then refresh_json($1) end)::text as doc
 from numbered
 
+-- What a look begins after that is asked for now.
 -- name: refresh_want again
-select refresh_want($1)
+select refresh_want($1), j_ms(j_now()) as ms
+
+-- $2: the moment that refresh_want gave.
+-- name: refresh_is_newer
+select refresh_is_newer($1, $2::bigint) as newer
+
+-- What a face has just seen of a node: $2 instance, $3 of Kubernetes or null, $4 status.
+-- name: node_seen again
+select node_seen($1, $2, $3::jsonb, $4)
 
 -- $1 lease, $2 interval while somebody looks, $3 gap between calls; all ms.
 -- name: refresh_claim once

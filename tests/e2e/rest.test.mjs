@@ -415,6 +415,14 @@ test('no log holds the code of a login link', async () => {
 test('probes, metrics and documents', async () => {
 	assert.deepEqual((await call(s, 'GET', '/healthz')).json, {status: 'ok'});
 	psql(s, "update operation set due_at = j_now() + interval '1 hour' where state = 'live'");
+	/* Nobody works here, and nothing is due: that is no sign of life. */
+	const alone = await fetch(`${s.url}/readyz`);
+
+	assert.equal(alone.status, 503);
+	assert.match((await alone.json()).checks.poller.detail, /No poller has been at work/);
+	psql(s, "select heartbeat_put('poller', 'test', -1000)");
+	assert.match((await (await fetch(`${s.url}/readyz`)).json()).checks.poller.detail, /No poller is at work since 20/);
+	psql(s, "select heartbeat_put('poller', 'test', 600000)");
 	assert.equal((await call(s, 'GET', '/readyz')).json.status, 'ready');
 	const id = operation(s);
 

@@ -91,6 +91,35 @@ static void round_of(const char *nodes, const char *health)
 	}
 }
 
+/* A round with two instances, and with nodes of Kubernetes for i-1 and `other`. */
+static void round_with(const char *one, const char *two, const char *other)
+{
+	const char *rows[] = {
+		"[]",
+		"[]",
+		arena_printf(&a, "[%s,%s]", one, two),
+		arena_printf(&a,
+			     "[{\"instance_id\":\"i-1\",\"kubernetes\":{\"ready\":true}},"
+			     "{\"instance_id\":\"%s\",\"kubernetes\":{\"ready\":true,"
+			     "\"group\":\"g\"}}]",
+			     other),
+		"[]",
+		"[]"};
+	static const char *const next[] = {"'groups'",    "'nodes'", "'kube_nodes'",
+					   "'kube_pods'", "'sum'",   "null"};
+	int gen = 0;
+
+	for (size_t i = 0; i < 7; i++) {
+		const char *who;
+
+		at(250);
+		who = turn();
+		if (sscanf(who, "%*s %d", &gen) != 1)
+			break;
+		want(page(gen, next[i < 5 ? i : 5], rows[i < 5 ? i : 5]), "");
+	}
+}
+
 #define NODES                                                                            \
 	"select string_agg(name || ' ' || (observed->>'status'), ', ' order by name) "   \
 	"from catalog where kind = 'node'"
@@ -221,6 +250,95 @@ static void round_given_up(void)
 		   "\"error\": \"denied\", \"next\": \"idle\", \"due_ms\": 1000}')",
 		   gen);
 	at(1001);
+}
+
+#define SIDES                                                                            \
+	"select nodes || ' ' || joined || ' ' || no_node || ' ' || no_instance from refresh"
+
+/* Each side without the other is a row, with since when; numbers say which they count. */
+Test(sql_refresh, both_sides_of_a_join_are_rows)
+{
+	const char *since;
+
+	/* i-1 is both, i-2 no node, i-9 no instance. */
+	round_with(node("a", "i-1", "Running"), node("b", "i-2", "Running"), "i-9");
+	want(session_do(x, SIDES), "2 1 1 1");
+	want(session_do(x, "select string_agg(name, ' ' order by name) from catalog "
+			   "where kind = 'node'"),
+	     "a b hyperpod-i-9");
+	want(session_do(x, "select node_json(c, r)->>'status' from catalog c, refresh r "
+			   "where c.name = 'hyperpod-i-9'"),
+	     "NoInstance");
+	since = arena_strdup(&a, session_do(x, "select observed->>'no_node_since' from "
+					       "catalog where name = 'b'"));
+	cr_expect_gt(strlen(since), 10);
+	/* It stays since then; and the one that gets its instance is one row again. */
+	at(3600000);
+	session_do(x, "select refresh_want('demo')");
+	round_with(node("b", "i-2", "Running"), node("c", "i-9", "Running"), "i-9");
+	want(session_do(
+		     x,
+		     "select observed->>'no_node_since' from catalog where name = 'b'"),
+	     since);
+	want(session_do(x, "select count(*) from catalog where kind = 'node' "
+			   "and observed->>'instance_id' = 'i-9'"),
+	     "1");
+	/* i-1 is listed no longer: what Kubernetes still has of it is said, too. */
+	want(session_do(x, SIDES), "2 1 1 1");
+	/* What the filter finds and what the row says are the same, for every row. */
+	want(session_do(
+		     x,
+		     "select count(*) from catalog c, refresh r where c.kind = 'node' and "
+		     "(cardinality(node_trouble(c.observed)) > 0) <> "
+		     "(json_array_length(node_json(c, r)->'trouble') > 0)"),
+	     "0");
+	want(session_do(
+		     x,
+		     "select string_agg(name, ' ' order by name) from catalog "
+		     "where kind = 'node' and cardinality(node_trouble(observed)) > 0"),
+	     "a b");
+	session_do(x, "select refresh_want('demo')");
+	round_with(node("a", "i-1", "Running"), node("c", "i-9", "Running"), "i-9");
+	want(session_do(x, "select observed ? 'no_instance_since' from catalog "
+			   "where name = 'a'"),
+	     "f");
+}
+
+/* A face that has looked at a node says so to the list; a fault is one everywhere. */
+Test(sql_refresh, what_a_face_has_seen_is_in_the_list)
+{
+	round_of(arena_printf(&a, "[%s]", node("a", "i-1", "Running")), "Schedulable");
+	want(session_do(x, "select node_trouble(observed) from catalog where name = 'a'"),
+	     "{}");
+	session_do(x, "select node_seen('demo', 'i-1', '{\"health\": \"Schedulable\", "
+		      "\"ready\": true, \"faults\": [\"Xid 79\"]}', null)");
+	want(session_do(x, "select node_trouble(observed) from catalog where name = 'a'"),
+	     "{\"Xid 79\"}");
+	want(session_do(x, "select observed->>'status' from catalog where name = 'a'"),
+	     "Running");
+	session_do(x, "select node_seen('demo', 'i-none', '{}', 'Failure')");
+	want(session_do(x, "select count(*) from catalog where kind = 'node'"), "1");
+}
+
+/* A worker that promises and does not come is not there, idle or not. */
+Test(sql_refresh, liveness_is_a_promise_that_is_kept)
+{
+#define ALIVE                                                                            \
+	"select alive || ' ' || coalesce(last, 'never') from heartbeat_look('poller')"
+	want(session_do(x, ALIVE), "0 never");
+	session_do(x, "select heartbeat_put('poller', 'w1', 12000)");
+	session_do(x, "select heartbeat_put('poller', 'w2', 120000)");
+	session_do(x, "select heartbeat_put('watcher', 'w3', 12000)");
+	cr_expect(str_starts(session_do(x, ALIVE), "2 "));
+	at(13000);
+	cr_expect(str_starts(session_do(x, ALIVE), "1 "));
+	session_do(x, "select heartbeat_end('w2')");
+	cr_expect(str_starts(session_do(x, ALIVE), "0 2026-"));
+	session_do(x, "select heartbeat_put('poller', 'w1', 12000)");
+	cr_expect(str_starts(session_do(x, ALIVE), "1 "));
+	/* A clock that was set back by a day makes no promise of a day. */
+	at(-86400000);
+	cr_expect(str_starts(session_do(x, ALIVE), "0 "));
 }
 
 #define OBSERVED "select refresh_json('demo')->>'observed_at'"

@@ -73,6 +73,7 @@ struct found {
 	const char *cluster, *hyperpod;
 	const char *instance_id, *logical_id, *row;
 	const json_t *details;
+	bool alone; /* SageMaker has no such instance */
 	json_t *kube, *pods, *volumes, *timeline, *unknown;
 };
 
@@ -90,9 +91,14 @@ static bool read_details(struct found *f, const char *any, struct err *e)
 		      call_read_deadline(c), c->arena, &out, e)) {
 		if (e->code != ERR_CLOUD_NOT_FOUND)
 			return false;
+		/* Kubernetes may have it all the same: that is worth knowing. */
+		f->alone = id != NULL;
+		f->instance_id = id;
+		f->row = node_kube_name(c->arena, id);
 		err_set(e, ERR_NOT_FOUND, "the cluster %s has no node %s", f->cluster,
 			any);
-		return err_field(e, "/node", any, "a name from list_nodes");
+		err_field(e, "/node", any, "a name from list_nodes");
+		return f->alone;
 	}
 	f->details = json_at(out, "NodeDetails");
 	f->instance_id = json_str_at(f->details, "InstanceId");
@@ -289,6 +295,19 @@ static void add_launch(struct found *f)
 		    moments[i][1], f->instance_id);
 }
 
+/* The list must not say otherwise of what has just been seen. */
+static bool write_through(struct found *f, struct err *e)
+{
+	struct call *c = f->c;
+	struct db_rows rows;
+
+	if (f->alone || !f->instance_id)
+		return true;
+	return DB(c->db, c->arena, &Q_node_seen, &rows, e, f->cluster, f->instance_id,
+		  f->kube ? json_text(c->arena, f->kube) : NULL,
+		  json_str_at(f->details, "InstanceStatus.Status"));
+}
+
 static bool run_get_node(struct call *c, const void *in, struct reply *ret, struct err *e)
 {
 	const struct get_node *q = in;
@@ -308,20 +327,27 @@ static bool run_get_node(struct call *c, const void *in, struct reply *ret, stru
 		return false;
 	add_launch(&f);
 	read_kube(&f);
+	if (f.alone && !f.kube)
+		return false;
+	if (!write_through(&f, e))
+		return false;
 	read_events(&f);
-	reply_tree(
-		c, ret,
-		json_packf(c->arena,
-			   "{s:s?, s:s?, s:s?, s:s, s:s, s:O, s:O?, s:O, s:O, s:O, "
-			   "s:O, s:s}",
-			   "name", node_kube_name(c->arena, f.instance_id), "instance_id",
-			   f.instance_id, "logical_id", f.logical_id, "group",
-			   json_str_or(f.details, "InstanceGroupName", "?"), "status",
-			   json_str_or(f.details, "InstanceStatus.Status", "unknown"),
-			   "details", f.details, "kubernetes", f.kube, "pods", f.pods,
-			   "local_volumes", f.volumes, "timeline",
-			   sorted(c->arena, f.timeline), "unknown", f.unknown,
-			   "observed_at", time_rfc3339(c->clock->wall_ms(c->clock), at)));
+	reply_tree(c, ret,
+		   json_packf(c->arena,
+			      "{s:s?, s:s?, s:s?, s:s, s:s, s:O, s:O?, s:O, s:O, s:O, "
+			      "s:O, s:s}",
+			      "name", node_kube_name(c->arena, f.instance_id),
+			      "instance_id", f.instance_id, "logical_id", f.logical_id,
+			      "group", json_str_or(f.details, "InstanceGroupName", "?"),
+			      "status",
+			      f.alone ? "NoInstance"
+				      : json_str_or(f.details, "InstanceStatus.Status",
+						    "unknown"),
+			      "details", f.alone ? json_new_object(c->arena) : f.details,
+			      "kubernetes", f.kube, "pods", f.pods, "local_volumes",
+			      f.volumes, "timeline", sorted(c->arena, f.timeline),
+			      "unknown", f.unknown, "observed_at",
+			      time_rfc3339(c->clock->wall_ms(c->clock), at)));
 	return true;
 }
 

@@ -1,5 +1,6 @@
 /* Nodes from the catalog: fast however many there are, and says how old it is. */
 #include <string.h>
+#include <time.h>
 
 #include "core/domain/cluster/cluster.h"
 #include "core/domain/cluster/cluster_in.h"
@@ -14,6 +15,7 @@ struct list_nodes {
 	const char *status;
 	const char *health;
 	const char *zone;
+	bool unhealthy;
 	bool fresh;
 	int64_t limit;
 	const char *cursor;
@@ -29,9 +31,12 @@ static const struct field list_nodes_in[] = {
 	      .example = "\"Schedulable\"", .doc = "Only nodes with this health label."),
 	FIELD(struct list_nodes, zone, .min = 1, .max = 30, .example = "\"us-west-2a\"",
 	      .doc = "Only nodes in this zone."),
+	FIELD(struct list_nodes, unhealthy,
+	      .doc = "Only nodes in trouble, whoever says so: those whose trouble is not "
+		     "empty."),
 	FIELD(struct list_nodes, fresh,
-	      .doc = "Have the clouds asked again now; refresh in the answer tells when that "
-		     "is done."),
+	      .doc = "Have the clouds asked again now and wait some seconds for that; "
+		     "refresh in the answer tells whether it is done."),
 	PAGE_FIELDS(struct list_nodes),
 	FIELD_END};
 
@@ -54,6 +59,9 @@ const struct field node_out[] = {
 	OUT("schedulable", FIELD_BOOL, .flags = FIELD_NULLABLE, .doc = "Not cordoned."),
 	OUT("taints", FIELD_STRS, .doc = "key=value:effect."),
 	OUT("faults", FIELD_STRS, .doc = "Types and reasons that the agent has found."),
+	OUT("trouble", FIELD_STRS,
+	    .doc = "What is wrong with it, by SageMaker, the health agent or Kubernetes; "
+		   "empty: nothing is known to be."),
 	OUT("deep_health_check", FIELD_STR, .flags = FIELD_NULLABLE,
 	    .doc = "InProgress, Passed or Failed."),
 	OUT("pods", FIELD_INT, .flags = FIELD_NULLABLE, .doc = "Pods on it."),
@@ -68,6 +76,10 @@ const struct field node_out[] = {
 	    .doc = "UpToDate, UpdateAvailable, SecurityUpdateRequired or EndOfLife."),
 	OUT("missing", FIELD_BOOL, .flags = FIELD_REQUIRED,
 	    .doc = "The last look did not find it."),
+	OUT("no_node_since", FIELD_STR, .flags = FIELD_NULLABLE,
+	    .doc = "Its instance has no node in Kubernetes since then."),
+	OUT("no_instance_since", FIELD_STR, .flags = FIELD_NULLABLE,
+	    .doc = "Kubernetes alone has it since then: SageMaker lists no such instance."),
 	OUT("observed_at", FIELD_STR, .flags = FIELD_REQUIRED,
 	    .doc = "When this was seen."),
 	FIELD_END};
@@ -80,6 +92,16 @@ static const struct field refresh_out[] = {
 	OUT("finished_at", FIELD_STR, .flags = FIELD_NULLABLE,
 	    .doc = "End of the last whole look."),
 	OUT("age_s", FIELD_INT, .flags = FIELD_NULLABLE, .doc = "Seconds since then."),
+	OUT("joined", FIELD_INT, .flags = FIELD_NULLABLE,
+	    .doc = "Instances that are nodes of Kubernetes, too."),
+	OUT("no_node", FIELD_INT, .flags = FIELD_NULLABLE,
+	    .doc = "Instances that are no node of Kubernetes."),
+	OUT("no_instance", FIELD_INT, .flags = FIELD_NULLABLE,
+	    .doc = "Nodes of Kubernetes that SageMaker lists no instance of."),
+	OUT("pollers", FIELD_INT, .flags = FIELD_NULLABLE,
+	    .doc = "Workers that are there to look; 0: nothing here becomes newer."),
+	OUT("pollers_seen_at", FIELD_STR, .flags = FIELD_NULLABLE,
+	    .doc = "When one of them was heard of last."),
 	OUT("calls", FIELD_INT, .flags = FIELD_NULLABLE, .doc = "Calls to AWS it took."),
 	OUT("error", FIELD_STR, .flags = FIELD_NULLABLE,
 	    .doc = "Why the clouds could not be asked."),
@@ -88,7 +110,8 @@ static const struct field refresh_out[] = {
 static const struct field list_nodes_out[] = {
 	PAGE_OUT(node_out),
 	OUT("total", FIELD_INT, .flags = FIELD_REQUIRED,
-	    .doc = "Nodes of the cluster at the last look, whatever the filters."),
+	    .doc = "Instances of the cluster at the last look, whatever the filters; "
+		   "refresh tells how many of them are nodes of Kubernetes."),
 	{.name = "refresh",
 	 .type = FIELD_OBJECT,
 	 .flags = FIELD_REQUIRED,
@@ -114,6 +137,32 @@ static bool take_cursor(struct call *c, const char *cursor, const char **ret_gro
 	return true;
 }
 
+enum { LOOK_EVERY_MS = 200 };
+
+/*
+ * Until the look has ended that begins after this moment, or the call's time is over:
+ * the answer says then that it is still under way. A worker of the slow pool waits.
+ */
+static bool wait_for_look(struct call *c, const char *cluster, struct err *e)
+{
+	const struct timespec pause = {.tv_nsec = LOOK_EVERY_MS * 1000000L};
+	const int64_t until_ms = call_read_deadline(c) - 2 * LOOK_EVERY_MS;
+	struct db_rows rows;
+	const char *asked;
+
+	if (!DB(c->db, c->arena, &Q_refresh_want, &rows, e, cluster))
+		return false;
+	asked = db_text(&rows, 0, "ms");
+	while (c->clock->mono_ms(c->clock) < until_ms) {
+		if (!DB(c->db, c->arena, &Q_refresh_is_newer, &rows, e, cluster, asked))
+			return false;
+		if (db_bool(&rows, 0, "newer"))
+			return true;
+		nanosleep(&pause, NULL);
+	}
+	return true;
+}
+
 static bool run_list_nodes(struct call *c, const void *in, struct reply *ret,
 			   struct err *e)
 {
@@ -125,11 +174,11 @@ static bool run_list_nodes(struct call *c, const void *in, struct reply *ret,
 	if (!cluster_mean(c, q->cluster, &k, e) ||
 	    !take_cursor(c, q->cursor, &group, &name, e))
 		return false;
-	if (q->fresh && !DB(c->db, c->arena, &Q_refresh_want, &rows, e, k.name))
+	if (q->fresh && !wait_for_look(c, k.name, e))
 		return false;
 	if (!DB(c->db, c->arena, &Q_node_page, &rows, e, k.name, group, name,
 		arena_printf(c->arena, "%lld", (long long)q->limit), q->group, q->status,
-		q->health, q->zone))
+		q->health, q->zone, q->unhealthy ? "true" : NULL))
 		return false;
 	reply_text(ret, str_of(db_text(&rows, 0, "doc")));
 	return true;

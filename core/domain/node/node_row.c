@@ -86,7 +86,7 @@ json_t *node_kube_facts(const json_t *node)
 	if (!gpus)
 		gpus = node_count_of(has, "aws.amazon.com/neuron");
 	return json_pack(
-		"{s:b, s:b, s:o, s:s*, s:s*, s:o, s:s*, s:I, s:I, s:s*}", "ready",
+		"{s:b, s:b, s:o, s:s*, s:s*, s:o, s:s*, s:I, s:I, s:s*, s:s*}", "ready",
 		streq(json_str_at(ready, "status"), "True"), "schedulable",
 		!json_bool_or(node, "spec.unschedulable", false), "taints",
 		taints_of(node), "health", label(node, LABEL "node-health-status"),
@@ -94,7 +94,8 @@ json_t *node_kube_facts(const json_t *node)
 		faults_of(node), "zone", label(node, "topology.kubernetes.io/zone"),
 		"gpus", (json_int_t)gpus, "efas",
 		(json_int_t)node_count_of(has, "vpc.amazonaws.com/efa"), "boot_id",
-		json_str_at(node, "status.nodeInfo.bootID"));
+		json_str_at(node, "status.nodeInfo.bootID"), "group",
+		label(node, LABEL "instance-group-name"));
 }
 
 json_t *node_kube_rows(const json_t *nodes)
