@@ -29,6 +29,7 @@ struct upstreams {
 	struct db *db; /* where the cluster's address and authority are kept */
 	struct rng *rng;
 	struct counters *counters;
+	int64_t probe_ms; /* a log that is silent for so long is looked at again */
 };
 
 struct ask {

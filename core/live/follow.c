@@ -28,6 +28,7 @@ static void log_begun(void *ctx)
 	f->begun_ms = loop_now(f->up->loop);
 	if (!f->completing)
 		follow_tell(f, "following", "");
+	probe_begin(f);
 	if (f->aligning)
 		loop_after(f->up->loop, &f->patience, ALIGN_MS);
 	if (!f->loading)
@@ -98,6 +99,7 @@ static void log_done(void *ctx, const struct http_answer *ans, const struct err 
 	struct arena a;
 
 	f->log = NULL;
+	probe_stop(f);
 	/* Its time was up, as was asked for: nothing is wrong. */
 	if (e && f->begun_ms && loop_now(f->up->loop) - f->begun_ms >= STREAM_S * 1000) {
 		f->begun_ms = 0;
@@ -379,6 +381,7 @@ void follow_start(struct follow *f, struct arena *a)
 	kube_watch_init(&f->changes, a, pod_changed, f);
 	arena_defer(a, free_changes, &f->changes);
 	mask_lines_init(&f->mask, a);
+	probe_init(f, a);
 	kube_lines_init(&f->lines, a, LINE_MAX_BYTES, follow_take_line, f);
 	open_watch(f);
 }
@@ -388,6 +391,7 @@ void follow_stop(struct follow *f)
 	loop_stop_timer(f->up->loop, &f->retry);
 	loop_stop_timer(f->up->loop, &f->rewatch);
 	loop_stop_timer(f->up->loop, &f->patience);
+	probe_stop(f);
 	if (f->log)
 		net_stream_close(f->log);
 	if (f->watch)

@@ -41,6 +41,13 @@ struct follow {
 	struct kube_watch changes;
 	struct kube_lines lines;
 	struct mask_lines mask;
+	/* follow_probe.c: a silent log is looked at a second time. */
+	struct loop_timer quiet;
+	struct net_stream *look;
+	struct arena look_arena;
+	char looked[LINE_TIME_MAX * 2]; /* the last line's beginning, then its time */
+	size_t looked_n;
+	int64_t heard_ms; /* a line came, or the log was opened */
 	struct loop_timer retry, rewatch, patience;
 	int failures, watch_failures;
 
@@ -72,6 +79,12 @@ struct follow {
 
 void follow_start(struct follow *f, struct arena *a);
 void follow_stop(struct follow *f);
+
+/* follow_probe.c */
+void probe_init(struct follow *f, struct arena *a);
+/* The log has been opened: from now on its silence is noticed. */
+void probe_begin(struct follow *f);
+void probe_stop(struct follow *f);
 
 /* follow_line.c: the receiving end of the log, as kube_lines.on_line. */
 bool follow_take_line(void *follow, const char *p, size_t n, bool cut);

@@ -67,6 +67,7 @@ bool follow_take_line(void *follow, const char *p, size_t n, bool cut)
 	struct str time, text;
 
 	counters_add(f->up->counters, LIVE_LINES_TOTAL, 1);
+	f->heard_ms = loop_now(f->up->loop);
 	line_split((struct str){p, n}, &time, &text);
 	if (f->resuming && was_seen(f, time))
 		return true;

@@ -83,7 +83,8 @@ static bool prepare(struct server *s, struct arena *a, const struct config *cfg,
 				   .clock = clock,
 				   .db = db,
 				   .rng = rng_system(),
-				   .counters = s->up.counters};
+				   .counters = s->up.counters,
+				   .probe_ms = cfg->log_probe_ms};
 	s->stop = (struct loop_watch){on_stop, s, stop_fd};
 	s->net_ready = (struct loop_watch){on_net, s, net_multi_fd(s->net)};
 	s->idle = (struct loop_timer){.fn = on_idle, .ctx = s};

@@ -11,7 +11,7 @@
 #include "core/base/str.h"
 #include "core/net/curl_options.h"
 
-enum { CONNECT_MS = 10 * 1000, REFUSAL_MAX = 64 * 1024, KEEPALIVE_S = 60, BATCH = 64 };
+enum { CONNECT_MS = 10 * 1000, REFUSAL_MAX = 64 * 1024, KEEPALIVE_S = 20, BATCH = 64 };
 
 struct net_multi {
 	CURLM *curl;
@@ -143,7 +143,7 @@ static void set_options(struct net_stream *s, struct curl_slist *headers)
 	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
 	/* A load balancer forgets silent connections after minutes. */
 	curl_easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_S);
-	curl_easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, 15L);
+	curl_easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, 10L);
 	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
 	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
 	curl_easy_setopt(easy, CURLOPT_HEADERDATA, s);

@@ -16,7 +16,7 @@ let s, k;
 
 before(async () => {
 	k = await new Cluster().listen();
-	s = await start({poller: false, env: {AWS_ENDPOINT_URL: k.url, INSTANTSTART_LIVE_PER_USER: String(PER_USER)}});
+	s = await start({poller: false, env: {AWS_ENDPOINT_URL: k.url, INSTANTSTART_LIVE_PER_USER: String(PER_USER), INSTANTSTART_LOG_PROBE_MS: '1500'}});
 	psql(s, `select cluster_put('lab', '{"eks_name": "lab"}')`);
 	psql(s, `select installation_put('111122223333', 'us-west-2', 'aws', 'arn:aws:iam::111122223333:role/x')`);
 });
@@ -498,6 +498,27 @@ test('SIGTERM sends viewers away with 1001, and they find their place', async ()
 	});
 	await v.has('two');
 	v.check(['one', 'two']);
+	assert.deepEqual(v.gaps, []);
+	await close();
+});
+
+test('a connection that is silent without an end is found out, and nothing is missing', async () => {
+	const p = k.pod('mute-0');
+
+	k.write(p, 'one');
+	const v = logs({pod: 'mute-0'});
+
+	await v.has('one');
+	/* A log that has nothing to say is no lost one: no reconnecting is told. */
+	const opened = k.opened.log;
+
+	await waitFor('a second look', () => k.opened.log > opened);
+	await sleep(300);
+	assert(!v.states.some(x => x.state === 'reconnecting'), JSON.stringify(v.states));
+	k.mute(p);
+	k.write(p, 'two', 'three');
+	await v.has('three');
+	v.check(['one', 'two', 'three']);
 	assert.deepEqual(v.gaps, []);
 	await close();
 });

@@ -55,7 +55,7 @@ export class Cluster {
 
 		p.lines.push(...made);
 		for (const f of this.follows)
-			if (f.pod === p)
+			if (f.pod === p && !f.mute)
 				f.res.write(made.map(l => f.text(l)).join(''));
 		return made;
 	}
@@ -93,6 +93,14 @@ export class Cluster {
 		this.pods.delete(`${p.ns}/${p.name}`);
 		this.endFollows(p);
 		this.tell('DELETED', p);
+	}
+
+	/** As when a middle box forgets a connection: it stays open, and nothing comes. */
+	mute(p)
+	{
+		for (const f of this.follows)
+			if (f.pod === p)
+				f.mute = true;
 	}
 
 	/** As when the network fails: no end of the answer, only of the connection. */
