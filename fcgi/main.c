@@ -37,8 +37,8 @@ static int fail(const struct err *e)
 	for (size_t i = 0; i < e->n_violations; i++)
 		fprintf(stderr, "  %s: expected %s\n", e->violations[i].field,
 			e->violations[i].expected);
-	if (*e->fix)
-		fprintf(stderr, "  %s\n", e->fix);
+	if (*err_fix_text(e))
+		fprintf(stderr, "  %s\n", err_fix_text(e));
 	return 1;
 }
 

@@ -81,7 +81,7 @@ struct str problem_text(const struct err *e, const char *request_id, struct str 
 	kv_filled(&w, "field", e->field);
 	kv_filled(&w, "seen", e->seen);
 	kv_filled(&w, "expected", e->expected);
-	kv_filled(&w, "fix", e->fix);
+	kv_filled(&w, "fix", err_fix_text(e));
 	jw_kv_str(&w, "retry", retry_word_name(err_retry(e)));
 	if (e->n_causes)
 		write_causes(&w, e);

@@ -72,6 +72,7 @@ struct aws_result {
 	const char *request_id;
 	const char *fix;        /* what a person must do about it; NULL: it may pass */
 	int64_t retry_after_ms; /* what the service asked for; 0: nothing */
+	const char *bucket_region; /* where S3 says that the bucket is; NULL */
 	/* Mapped: CLOUD_THROTTLED, CLOUD_DENIED, CREDENTIALS, CLOUD_NOT_FOUND … */
 	enum errc errc;
 };

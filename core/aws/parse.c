@@ -179,6 +179,12 @@ static bool parse_fault(const struct aws_op *op, const struct http_answer *ans,
 static const char *code_of_status(int status)
 {
 	switch (status) {
+	case 301:
+		return "MovedPermanently";
+	case 307:
+		return "TemporaryRedirect";
+	case 400:
+		return "BadRequest";
 	case 403:
 		return "Forbidden";
 	case 404:
@@ -256,6 +262,7 @@ void aws_parse(const struct aws_op *op, const struct http_answer *ans, struct ar
 		return;
 	}
 	ret->status = ans->status;
+	ret->bucket_region = http_header_of(ans, "x-amz-bucket-region");
 	if (request_id_of(ans))
 		ret->request_id = request_id_of(ans);
 	if (ans->status < 200 || ans->status > 299) {

@@ -8,11 +8,22 @@
 
 static const struct errc_info table[ERR_COUNT_] = {
 	[ERR_NONE] = {"none", 200, 0, RETRY_NEVER, "No error"},
-#define E(name, slug, http, rpc, retry, title)                                           \
+#define E(name, slug, http, rpc, retry, title)                                      \
 	[ERR_##name] = {slug, http, rpc, RETRY_##retry, title},
 #include "core/base/errors.def"
 #undef E
 };
+
+static const char *const fixes[ERR_COUNT_] = {
+#define FIX(name, text) [ERR_##name] = text,
+#include "core/base/fixes.def"
+#undef FIX
+};
+
+const char *errc_fix(enum errc code)
+{
+	return (unsigned)code < ERR_COUNT_ && fixes[code] ? fixes[code] : "";
+}
 
 const struct errc_info *errc_info(enum errc code)
 {
@@ -48,6 +59,16 @@ const char *retry_word_name(enum retry_word word)
 enum retry_word err_retry(const struct err *e)
 {
 	return e->retry != RETRY_UNSET ? e->retry : errc_info(e->code)->retry;
+}
+
+const char *err_fix_text(const struct err *e)
+{
+	if (e->fix[0])
+		return e->fix;
+	if (errc_fix(e->code)[0])
+		return errc_fix(e->code);
+	/* A code that does not ask for a person, at a place that does. */
+	return err_retry(e) == RETRY_HUMAN ? "Remove the cause, then ask again." : "";
 }
 
 /* vsnprintf that cuts at a character border. */

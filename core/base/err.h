@@ -74,11 +74,16 @@ struct err {
 };
 
 const struct errc_info *errc_info(enum errc code);
+/* What helps in general, from fixes.def; "" when nothing can be said. */
+const char *errc_fix(enum errc code);
 /* ERR_NONE when no code has that slug. */
 enum errc errc_from_slug(const char *slug);
 /* "never", "backoff", "same-key", "observe-first", "human". */
 const char *retry_word_name(enum retry_word word);
 enum retry_word err_retry(const struct err *e);
+/* What to do: the error's own words, else those of its code. Never empty where
+ * err_retry() says RETRY_HUMAN. */
+const char *err_fix_text(const struct err *e);
 
 /* Sets code and detail and clears the rest. Always returns false. */
 bool err_set(struct err *e, enum errc code, const char *fmt, ...)

@@ -215,8 +215,8 @@ static struct MHD_Response *problem_of(struct download *d)
 	const char *text;
 	struct MHD_Response *r;
 
-	if (*e->fix)
-		json_put_str(p, "fix", e->fix);
+	if (*err_fix_text(e))
+		json_put_str(p, "fix", err_fix_text(e));
 	text = json_text(a, p);
 	r = MHD_create_response_from_buffer(strlen(text), (void *)(uintptr_t)text,
 					    MHD_RESPMEM_MUST_COPY);

@@ -39,6 +39,7 @@ struct answer {
 	const char *code;
 	const char *message;
 	const char *request_id;
+	const char *bucket_region; /* of S3's answers, refusals too; NULL: not said */
 	enum errc errc;
 };
 

@@ -236,7 +236,7 @@ static json_t *error_tree(const struct err *err)
 	put_some(o, "field", err->field);
 	put_some(o, "seen", err->seen);
 	put_some(o, "expected", err->expected);
-	put_some(o, "fix", err->fix);
+	put_some(o, "fix", err_fix_text(err));
 	json_put_str(o, "retry", retry_word_name(err_retry(err)));
 	for (size_t i = 0; i < err->n_causes; i++) {
 		json_t *c = json_object();

@@ -20,9 +20,10 @@
  * Default handling: a read that fails with anything but CLOUD_NOT_FOUND never
  * reaches seen(): the runner retries it (throttling, transient, credentials)
  * or fails the step with the cloud's words. A step that wants to see other
- * failures sets `sees_errors`. A mutation that ends AMBIGUOUS never reaches
- * absorb(): the runner settles retry(observe-first). A throttled or transient
- * refusal is retried by the runner. Anything else reaches absorb().
+ * failures sets `sees_errors`; what only says "not now" it never sees. The one
+ * rule is step_take(): claims, plans and the faces' reads go by it. A mutation that ends
+ * AMBIGUOUS never reaches absorb(): the runner settles retry(observe-first). A throttled
+ * or transient refusal is retried by the runner. Anything else reaches absorb().
  */
 #ifndef INSTANTSTART_OP_KIND_H
 #define INSTANTSTART_OP_KIND_H
@@ -113,6 +114,7 @@ struct step_ctx {
 	int64_t issued_at_ms;
 	const char *item; /* effect item; plan() may set it: "addon/vpc-cni" */
 	bool planning;    /* dry_run: nothing will be sent */
+	int n_planned;    /* planning: calls planned so far, of things not made yet */
 	struct verdict verdict;
 	json_t *resources; /* list, applied at settle: see step_own() */
 	json_t *catalog;   /* list, applied at settle: see step_catalog() */
@@ -240,6 +242,15 @@ struct kind {
 	const char *no_undo;
 };
 
+/* What becomes of the answer to a read of a step. */
+enum take {
+	TAKE_SEEN,   /* an answer: seen() gets it */
+	TAKE_AGAIN,  /* none: throttled, unreachable, garbled; asked again */
+	TAKE_REFUSED /* a refusal that the step does not want to see: it fails */
+};
+
+enum take step_take(const struct step *s, const struct answer *a);
+
 const struct step *kind_step(const struct kind *k, const char *name);
 const struct step *kind_step_after(const struct kind *k, const struct step *s);
 const struct kind *kind_find(const struct kind *const *kinds, const char *name);
@@ -316,6 +327,13 @@ bool step_has_sent(const struct step_ctx *c, const char *step);
 bool step_has_sent_any(const struct step_ctx *c);
 /* What an earlier try chose under that member of data, or NULL. */
 const json_t *step_chosen_before(const struct step_ctx *c, const char *member);
+
+/*
+ * The third outcome of a check: neither "fits" nor "does not". A warning that says
+ * why, and an event of its own ("not_known": {check, why}) among the plan's checks.
+ */
+void step_not_known(struct step_ctx *c, const char *check, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /* Tags of every AWS object: instantstart:cluster, instantstart:operation (the
  * root's id), the caller's and the configured ones. [{Key,Value}]. */

@@ -73,6 +73,7 @@ static void ask_aws(struct runner *r, const struct exchange *x, const char *toke
 	ret->code = res.code;
 	ret->message = res.message;
 	ret->request_id = res.request_id;
+	ret->bucket_region = res.bucket_region;
 	ret->errc = res.errc;
 }
 

@@ -3,15 +3,22 @@
 #include "core/json/tree.h"
 #include "core/op/walk.h"
 
+/* Nothing was learnt; what was said goes along. */
+static void walk_answer_missing(struct step_ctx *c, const struct answer *ans)
+{
+	const bool known =
+		backoff_is_transient(ans->errc) || ans->errc == ERR_CLOUD_CONFLICT;
+	const enum errc why = known ? ans->errc : ERR_CLOUD_UNREACHABLE;
+
+	step_retry(c, why, "%s did not succeed: %s", ans->call, errc_info(why)->title);
+	err_because(&c->verdict.error, ans->call, ans->code, ans->message,
+		    ans->request_id);
+}
+
 void walk_answer_failed(struct step_ctx *c, const struct answer *ans)
 {
-	struct err *e;
-
 	if (backoff_is_transient(ans->errc)) {
-		step_retry(c, ans->errc, "%s did not succeed: %s", ans->call,
-			   errc_info(ans->errc)->title);
-		e = &c->verdict.error;
-		err_because(e, ans->call, ans->code, ans->message, ans->request_id);
+		walk_answer_missing(c, ans);
 		return;
 	}
 	step_fail_answer(c, ans, "%s failed: %s", ans->call,
@@ -75,6 +82,35 @@ static bool take_stop(struct walk *w)
 	return true;
 }
 
+enum take step_take(const struct step *s, const struct answer *a)
+{
+	if (a->ok || a->errc == ERR_CLOUD_NOT_FOUND)
+		return TAKE_SEEN;
+	if (backoff_is_transient(a->errc) || a->ambiguous)
+		return TAKE_AGAIN;
+	if (s->sees_errors)
+		return TAKE_SEEN;
+	return a->errc == ERR_CLOUD_CONFLICT ? TAKE_AGAIN : TAKE_REFUSED;
+}
+
+bool walk_take(struct step_ctx *c, const struct answer *ans)
+{
+	switch (step_take(c->step, ans)) {
+	case TAKE_SEEN:
+		if (c->step->seen)
+			c->step->seen(c, ans);
+		break;
+	case TAKE_AGAIN:
+		walk_answer_missing(c, ans);
+		break;
+	case TAKE_REFUSED:
+		walk_answer_failed(c, ans);
+		break;
+	}
+	c->reads++;
+	return c->verdict.kind == VERDICT_NONE;
+}
+
 /* What goes anyway need not answer: its silence is one, after a while. */
 static bool is_silence(const struct walk *w, const struct answer *ans)
 {
@@ -83,30 +119,20 @@ static bool is_silence(const struct walk *w, const struct answer *ans)
 	       walk_now_ms(w) - w->claim.step_since_ms >= w->kind->kube_silent_s * 1000;
 }
 
-/* Takes one answer; false when the step must not see it or has decided. */
 static bool take_read(struct walk *w, const struct answer *ans)
 {
-	struct step_ctx *c = &w->ctx;
-	const bool transient = !ans->ok && !is_silence(w, ans) &&
-			       (backoff_is_transient(ans->errc) || ans->ambiguous);
-	const bool shown = ans->ok || ans->errc == ERR_CLOUD_NOT_FOUND ||
-			   (w->step->sees_errors && !transient);
+	const bool again = step_take(w->step, ans) == TAKE_AGAIN;
 
-	if (transient) {
-		w->out.blind = true;
-		walk_answer_failed(c, ans);
-		if (c->verdict.kind == VERDICT_FAIL)
-			step_retry(c, ERR_CLOUD_UNREACHABLE, "%s gave no answer",
-				   ans->call);
-	} else if (!shown && ans->errc == ERR_CLOUD_CONFLICT) {
-		step_retry(c, ans->errc, "%s: %s", ans->call, ans->message);
-	} else if (!shown) {
-		walk_answer_failed(c, ans);
-	} else if (w->step->seen) {
-		w->step->seen(c, ans);
+	if (again && is_silence(w, ans)) {
+		if (w->step->seen)
+			w->step->seen(&w->ctx, ans);
+		w->ctx.reads++;
+		return w->ctx.verdict.kind == VERDICT_NONE;
 	}
-	c->reads++;
-	return c->verdict.kind == VERDICT_NONE;
+	/* Nothing was observed; a refusal for now is an answer of a kind. */
+	if (again && ans->errc != ERR_CLOUD_CONFLICT)
+		w->out.blind = true;
+	return walk_take(&w->ctx, ans);
 }
 
 /*

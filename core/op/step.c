@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "core/json/tree.h"
-#include "core/op/denial.h"
 #include "core/op/kind.h"
+#include "core/op/refusal.h"
 
 static const char tag_cluster[] = "instantstart:cluster";
 static const char tag_operation[] = "instantstart:operation";
@@ -78,22 +78,6 @@ struct err *step_fail_with(struct step_ctx *c, json_t *result, enum errc code,
 	return e;
 }
 
-static const char *via_source(const struct step_ctx *c, const struct answer *a)
-{
-	(void)c;
-	switch (a->via) {
-	case VIA_AWS:
-		return "aws";
-	case VIA_KUBE:
-		return "kubernetes";
-	case VIA_HELM:
-		return "helm";
-	case VIA_NONE:
-		break;
-	}
-	return "cloud";
-}
-
 struct err *step_fail_answer(struct step_ctx *c, const struct answer *a, const char *fmt,
 			     ...)
 {
@@ -105,9 +89,7 @@ struct err *step_fail_answer(struct step_ctx *c, const struct answer *a, const c
 	va_end(ap);
 	decide(c, VERDICT_FAIL);
 	err_set(&c->verdict.error, a->errc ? a->errc : ERR_CLOUD_REFUSED, "%s", text);
-	err_because(&c->verdict.error, a->call ? a->call : via_source(c, a), a->code,
-		    a->message, a->request_id);
-	denial_explain(&c->verdict.error, a->message, c->arena);
+	refusal_explain(c, a, &c->verdict.error);
 	return &c->verdict.error;
 }
 
@@ -270,6 +252,18 @@ void step_warn(struct step_ctx *c, const char *fmt, ...)
 	text = arena_vprintf(c->arena, fmt, ap);
 	va_end(ap);
 	step_event(c, "warning", json_pack("{s:s}", "text", text));
+}
+
+void step_not_known(struct step_ctx *c, const char *check, const char *fmt, ...)
+{
+	va_list ap;
+	const char *text;
+
+	va_start(ap, fmt);
+	text = arena_vprintf(c->arena, fmt, ap);
+	va_end(ap);
+	step_warn(c, "not known: %s", text);
+	step_event(c, "not_known", json_pack("{s:s, s:s}", "check", check, "why", text));
 }
 
 /* --- tags -------------------------------------------------------------- */

@@ -109,6 +109,8 @@ void answer_restore(const json_t *stored, const struct exchange *x, struct arena
 		    struct answer *ret);
 /* step_fail_answer with a sentence of the runner's, or a retry when transient. */
 void walk_answer_failed(struct step_ctx *c, const struct answer *ans);
+/* Takes a read's answer as step_take() says; false: the step has its verdict. */
+bool walk_take(struct step_ctx *c, const struct answer *ans);
 
 enum { LIMIT_STORED_RESPONSE = 64 * 1024 };
 

@@ -77,6 +77,10 @@ where c.name = $1
 	and not exists (select 1 from operation where target = $1 and parent_id is null
 		and state in ('live', 'held'))
 	and not exists (select 1 from idempotency where principal = $2 and key = $3)
+	-- A create that ended before it made anything holds no name: what it was refused
+	-- for may be imported, or asked for again in other words.
+	and not (c.facts->>'status' = 'creating' and coalesce(o.state, 'failed') in ('failed', 'cancelled')
+		and not exists (select 1 from resource where cluster = $1 and state <> 'gone'))
 
 -- The open operation that holds a cluster. $1 name.
 -- name: cluster_holder

@@ -145,7 +145,8 @@ const json_t *cloud_take_fault(struct cloud *c, const char *service, const char 
  * "autoscaling_failure": the text with which autoscaling ends Failed}.
  * Merged (RFC 7396).
  * Also "list_lag_ms", "speed", "offerings":{"p5.48xlarge":["usw2-az1"]},
- * "foreign_buckets":["taken-name"], "denied_actions":["ec2:CreateVpc"] (what
+ * "foreign_buckets":["taken-name"] (of another account), "bucket_regions":
+ * {name: region} (where a bucket is that is not here), "denied_actions":["ec2:CreateVpc"] (what
  * SimulatePrincipalPolicy denies), "balancers_left": true (groups of load balancers
  * outlive them), "node_errors": {id: {"code", "times"}} of the batch calls, "keys":
  * {access key: secret} of the same caller, "policies": {access key: policy document} that
@@ -170,6 +171,7 @@ struct cloud_call {
 	const char *fault_message;
 	int fault_status; /* 0: by the model, else 400 */
 	json_t *fault_members;
+	const char *bucket_region; /* S3: header of the fault; NULL: none */
 };
 
 /*

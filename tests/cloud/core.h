@@ -178,6 +178,7 @@ struct fault_answer {
 	const char *code, *message;
 	int status; /* 0: by the model, else 400 */
 	const json_t *members;
+	const char *bucket_region; /* S3 says it with every answer about a bucket */
 };
 
 void encode_fault(struct cloud *c, struct arena *a, const struct wire *w,

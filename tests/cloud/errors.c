@@ -155,6 +155,8 @@ void encode_fault(struct cloud *c, struct arena *a, const struct wire *w,
 							 : "text/xml;charset=UTF-8");
 	if (f->protocol == PROTO_REST_JSON)
 		response_header(ret, "x-amzn-ErrorType", f->code);
+	if (f->bucket_region)
+		response_header(ret, "x-amz-bucket-region", f->bucket_region);
 	ret->body = buf_cstr(&b);
 	ret->body_len = b.len;
 	if (streq(w->req->method, "HEAD"))

@@ -198,6 +198,7 @@ static void answer_fault(struct passage *p, const struct cloud_call *call)
 		.message = call->fault_message ? call->fault_message : "",
 		.status = call->fault_status,
 		.members = call->fault_members,
+		.bucket_region = call->bucket_region,
 	};
 
 	encode_fault(p->c, p->a, &p->w, &f, p->ret);

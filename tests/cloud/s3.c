@@ -13,21 +13,59 @@ bool s3_missing(struct cloud_call *call, const char *code, const char *message)
 	return cloud_fault(call, code, "%s", message);
 }
 
+static bool is_listed(struct cloud_call *call, const char *setting, const char *name)
+{
+	size_t i;
+	json_t *one;
+
+	json_array_foreach(json_at(cloud_settings(call->cloud), setting), i, one)
+		if (streq(json_string_value(one), name))
+			return true;
+	return false;
+}
+
+static const char *region_set(struct cloud_call *call, const char *name)
+{
+	return json_string_value(json_object_get(
+		json_at(cloud_settings(call->cloud), "bucket_regions"), name));
+}
+
+/*
+ * A regional endpoint answers for a bucket of another region with where it is.
+ * https://docs.aws.amazon.com/AmazonS3/latest/userguide/Redirects.html
+ */
+static bool is_elsewhere(struct cloud_call *call, const char *name)
+{
+	const char *region = region_set(call, name);
+
+	if (!region || streq(region, cloud_opts(call->cloud)->region))
+		return false;
+	call->bucket_region = region;
+	call->fault_status = 301;
+	cloud_fault(call, "PermanentRedirect",
+		    "The bucket you are attempting to access must be addressed using "
+		    "the specified endpoint.");
+	return true;
+}
+
 json_t *s3_bucket(struct cloud_call *call)
 {
 	const char *name = json_str_at(call->in, "Bucket");
 	const char *owner = json_str_at(call->in, "ExpectedBucketOwner");
 	json_t *bucket = cloud_get(call->cloud, "s3.bucket", name);
 
-	if (!bucket) {
+	if (is_elsewhere(call, name))
+		return NULL;
+	if (!bucket && !is_listed(call, "foreign_buckets", name)) {
 		s3_missing(call, "NoSuchBucket", "The specified bucket does not exist");
 		call->fault_members =
 			json_packf(call->arena, "{s:s}", "BucketName", name);
 		return NULL;
 	}
-	if (json_object_get(bucket, "_foreign") ||
+	if (!bucket || json_object_get(bucket, "_foreign") ||
 	    (owner && !streq(owner, cloud_opts(call->cloud)->account))) {
 		call->fault_status = 403;
+		call->bucket_region = cloud_opts(call->cloud)->region;
 		cloud_fault(call, "AccessDenied", "Access Denied");
 		return NULL;
 	}
@@ -76,23 +114,18 @@ static bool create_bucket(struct cloud_call *call, json_t **ret_out)
 {
 	const char *name = json_str_at(call->in, "Bucket");
 	json_t *old = cloud_get(call->cloud, "s3.bucket", name);
-	const json_t *foreign = json_at(cloud_settings(call->cloud), "foreign_buckets");
-	json_t *one;
-	size_t i;
 
 	if (!good_name(name))
 		return cloud_fault(call, "InvalidBucketName",
 				   "The specified bucket is not valid.");
 	if (!check_location(call))
 		return false;
-	json_array_foreach(foreign, i, one)
-		if (streq(json_string_value(one), name))
-			return cloud_fault(
-				call, "BucketAlreadyExists",
-				"The requested bucket name is not available. The "
-				"bucket namespace is shared by all users of the "
-				"system. Please select a different name and try "
-				"again.");
+	if (is_listed(call, "foreign_buckets", name) || region_set(call, name))
+		return cloud_fault(call, "BucketAlreadyExists",
+				   "The requested bucket name is not available. The "
+				   "bucket namespace is shared by all users of the "
+				   "system. Please select a different name and try "
+				   "again.");
 	if (old && !streq(cloud_opts(call->cloud)->region, "us-east-1"))
 		return cloud_fault(call, "BucketAlreadyOwnedByYou",
 				   "Your previous request to create the named bucket "

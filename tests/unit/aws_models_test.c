@@ -9,6 +9,7 @@
 #include "core/aws/names.h"
 #include "core/aws/op_table.h"
 #include "core/aws/s3_names.h"
+#include "core/json/tree.h"
 #include "tests/unit/aws_fake.h"
 
 #define COUNT(rows) (sizeof(rows) / sizeof(*(rows)))
@@ -303,6 +304,25 @@ static void check_service(const json_t *file, const struct aws_service *s,
 		check_json_times(&m);
 }
 
+/* The types that we let through are those of CreateCluster's own enum. */
+static void check_instance_types(const json_t *file)
+{
+	static const char *const ours[] = {
+#define INSTANCE_TYPE(name) name,
+#include "core/domain/hyperpod/instance_types.def"
+#undef INSTANCE_TYPE
+	};
+	const json_t *theirs = json_at(file, "sagemaker.shapes.ClusterInstanceType.enum");
+	size_t i, k, found = 0;
+	json_t *one;
+
+	cr_expect_eq(json_array_size(theirs), COUNT(ours));
+	for (i = 0; i < COUNT(ours); i++)
+		json_array_foreach(theirs, k, one)
+			found += strcmp(json_string_value(one), ours[i]) == 0;
+	cr_expect_eq(found, COUNT(ours));
+}
+
 Test(models, rows_are_those_of_the_published_models)
 {
 	struct arena a;
@@ -314,5 +334,6 @@ Test(models, rows_are_those_of_the_published_models)
 		cr_skip_test("the models are not at hand");
 	for (int i = 0; i < AWS_SERVICES_COUNT_; i++)
 		check_service(file, aws_service((enum aws_service_id)i), &a);
+	check_instance_types(file);
 	arena_free(&a);
 }

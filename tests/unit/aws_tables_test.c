@@ -403,7 +403,8 @@ static const struct error_case errors[] = {
 	 false},
 	{AWS_S3_HeadBucket, 404, "", {0}, "NotFound", ERR_CLOUD_NOT_FOUND, false},
 	{AWS_S3_HeadBucket, 403, "", {0}, "Forbidden", ERR_CLOUD_DENIED, false},
-	{AWS_S3_HeadBucket, 400, "", {0}, "", ERR_CLOUD_REFUSED, false},
+	{AWS_S3_HeadBucket, 400, "", {0}, "BadRequest", ERR_CLOUD_REFUSED, false},
+	{AWS_S3_HeadBucket, 301, "", {0}, "MovedPermanently", ERR_CLOUD_REFUSED, false},
 	/* A fault of the service leaves a mutation's outcome open, and only that. */
 	{AWS_SAGEMAKER_CreateCluster,
 	 500,
@@ -435,7 +436,13 @@ static const struct error_case errors[] = {
 	 false},
 	{AWS_EKS_CreateCluster, 504, "", {0}, "", ERR_AMBIGUOUS, true},
 	{AWS_EKS_CreateCluster, 429, "", {0}, "", ERR_CLOUD_THROTTLED, false},
-	{AWS_EKS_CreateCluster, 301, "", {0}, "", ERR_CLOUD_REFUSED, false},
+	{AWS_EKS_CreateCluster,
+	 301,
+	 "",
+	 {0},
+	 "MovedPermanently",
+	 ERR_CLOUD_REFUSED,
+	 false},
 	{AWS_EKS_CreateCluster, 200, "not JSON", {0}, "", ERR_AMBIGUOUS, true},
 };
 

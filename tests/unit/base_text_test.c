@@ -206,6 +206,34 @@ Test(err, codes_are_complete)
 	cr_expect_eq(errc_info((enum errc)9999), errc_info(ERR_INTERNAL));
 }
 
+/* Whoever is told that a person must act is told what to do, whatever the code. */
+Test(err, a_person_is_always_told_what_to_do)
+{
+	for (int i = ERR_NONE + 1; i < ERR_COUNT_; i++) {
+		const struct errc_info *info = errc_info((enum errc)i);
+		const char *fix = errc_fix((enum errc)i);
+		const size_t n = strlen(fix);
+		struct err e = {.code = (enum errc)i};
+
+		cr_expect(info->retry != RETRY_HUMAN || n > 0, "%s has no fix",
+			  info->slug);
+		cr_expect(n < sizeof(e.fix), "%s: too long", info->slug);
+		cr_expect(n == 0 || fix[n - 1] == '.', "%s: no sentence",
+			  info->slug);
+		/* "never" and "repeat it" are two answers. */
+		if (info->retry == RETRY_NEVER)
+			cr_expect(!strstr(fix, "epeat") &&
+					  !strstr(fix, "etry"),
+				  "%s: %s", info->slug, fix);
+		if (strstr(fix, "confirm"))
+			cr_expect_eq(info->retry, RETRY_HUMAN, "%s", info->slug);
+		e.retry = RETRY_HUMAN;
+		cr_expect(*err_fix_text(&e), "%s with a person's retry", info->slug);
+		err_fix(&e, "Its own words.");
+		cr_expect_str_eq(err_fix_text(&e), "Its own words.");
+	}
+}
+
 Test(err, causes_details_and_cuts)
 {
 	struct err e;

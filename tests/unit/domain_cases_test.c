@@ -144,7 +144,8 @@ Test(domain_cases, a_zone_that_cannot_is_refused_with_those_that_can)
 		 CREATE = P5("2"),
 		 .step = "check_offering",
 		 .answers = "{" ZONES "," OFFERED("") "}",
-		 .says = {"advance", "warning: EC2 lists p5.48xlarge in no zone"}},
+		 .says = {"advance",
+			  "warning: not known: EC2 lists p5.48xlarge in no zone"}},
 		{.id = "CC-08 zone of another region",
 		 CREATE = "{'zone':'euw1-az2','instance_type':'ml.p5.48xlarge'}",
 		 .step = "check_offering",
@@ -205,15 +206,16 @@ Test(domain_cases, a_quota_is_used_requested_and_limit)
 			 "4") ",'sagemaker:ListClusters':{'ClusterSummaries':["
 			      "{'ClusterName':'a'}]},'sagemaker:DescribeCluster a':"
 			      "{'!':'AccessDeniedException'}}",
-		 .says = {"advance", "warning: not all HyperPod clusters"}},
+		 .says = {"advance", "warning: not known: not all HyperPod clusters"}},
 		{.id = "CC-06 fake3 unreadable",
 		 CREATE = P5("1"),
 		 .step = "check_quota",
 		 .answers = "{'service-quotas:ListServiceQuotas':"
 			    "{'!':'AccessDeniedException'}}",
 		 .says = {"advance",
-			  "warning: the quota 'ml.p5.48xlarge for cluster usage' "
-			  "could not be read: AccessDeniedException"}},
+			  "warning: not known: whether the quota 'ml.p5.48xlarge for "
+			  "cluster usage' has room: it could not be read, HTTP 400 "
+			  "AccessDeniedException"}},
 		{.id = "CC-06 fake2 refused by SageMaker",
 		 .kind = "create_hyperpod_cluster",
 		 .step = "create_cluster",
@@ -257,7 +259,7 @@ Test(domain_cases, an_instance_type_is_asked_what_it_can_do)
 		 CREATE = "{'instance_type':'ml.new.1xlarge','interface_mode':'efa'}",
 		 .step = "check_type",
 		 .answers = "{'ec2:DescribeInstanceTypes':{'InstanceTypes':[]}}",
-		 .says = {"advance", "!warning"}},
+		 .says = {"advance", "warning: not known: what ml.new.1xlarge can do"}},
 	};
 
 	SCENES_HOLD(rows);
@@ -265,8 +267,15 @@ Test(domain_cases, an_instance_type_is_asked_what_it_can_do)
 
 #define VERSION .kind = "create_eks_control_plane", .step = "check_version", .input
 #define VERSIONS                                                                         \
-	"{'eks:DescribeClusterVersions':{'clusterVersions':[{'clusterVersion':'1.34'},"  \
-	"{'clusterVersion':'1.33'}]}}"
+	"{'eks:DescribeClusterVersions':{'clusterVersions':[{'clusterVersion':'1.34',"   \
+	"'defaultVersion':true,'endOfStandardSupportDate':'2026-12-02T00:00:00Z'},"      \
+	"{'clusterVersion':'1.33','versionStatus':'STANDARD_SUPPORT',"                   \
+	"'endOfStandardSupportDate':'2026-07-29T00:00:00Z'},{'clusterVersion':'1.32',"   \
+	"'versionStatus':'STANDARD_SUPPORT','endOfStandardSupportDate':"                 \
+	"'2026-03-23T00:00:00Z'},{'clusterVersion':'1.31','versionStatus':"              \
+	"'EXTENDED_SUPPORT','endOfStandardSupportDate':'2025-11-26T00:00:00Z',"          \
+	"'endOfExtendedSupportDate':'2026-11-26T00:00:00Z'},{'clusterVersion':'1.29',"   \
+	"'versionStatus':'UNSUPPORTED'}]}}"
 
 Test(domain_cases, a_version_that_eks_has_not_is_refused_before_the_stack)
 {
@@ -275,7 +284,7 @@ Test(domain_cases, a_version_that_eks_has_not_is_refused_before_the_stack)
 		 VERSION = "{'kubernetes_version':'1.30'}",
 		 .answers = VERSIONS,
 		 .says = {"fail invalid-input never", "/kubernetes_version",
-			  "one of 1.34, 1.33"}},
+			  "one of 1.34, 1.33, 1.32, 1.31"}},
 		{.id = "CC-13 accepted",
 		 VERSION = "{'kubernetes_version':'1.33'}",
 		 .answers = VERSIONS,
@@ -290,7 +299,26 @@ Test(domain_cases, a_version_that_eks_has_not_is_refused_before_the_stack)
 		 VERSION = "{'kubernetes_version':'1.33'}",
 		 .answers =
 			 "{'eks:DescribeClusterVersions':{'!':'AccessDeniedException'}}",
-		 .says = {"advance", "!warning"}},
+		 .says = {"advance", "warning: not known: whether EKS has",
+			  "AccessDeniedException", "'kubernetes_version':'1.33'"}},
+		{.id = "none given: EKS's default is not taken by HyperPod, the next one is",
+		 VERSION = "{}",
+		 .answers = VERSIONS,
+		 .says = {"advance", "chosen: ", "'kubernetes_version':'1.33'",
+			  "!warning"}},
+		{.id = "extended support costs",
+		 VERSION = "{'kubernetes_version':'1.31'}",
+		 .answers = VERSIONS,
+		 .says = {"advance", "extended support since 2025-11-26", "0.60 USD",
+			  "on 2026-11-26 EKS upgrades"}},
+		{.id = "standard support ends soon",
+		 VERSION = "{'kubernetes_version':'1.32'}",
+		 .answers = VERSIONS,
+		 .says = {"advance", "ends on 2026-03-23", "0.60 USD"}},
+		{.id = "no longer made",
+		 VERSION = "{'kubernetes_version':'1.29'}",
+		 .answers = VERSIONS,
+		 .says = {"fail invalid-input", "no longer makes clusters"}},
 	};
 
 	SCENES_HOLD(rows);
@@ -323,7 +351,7 @@ Test(domain_cases, an_own_script_is_looked_at_before_it_kills_a_node)
 		 CREATE = SCRIPT,
 		 .step = "check_script",
 		 .answers = "{'s3:GetObject':{'!':'AccessDenied'}}",
-		 .says = {"advance", "warning: the script on.sh"}},
+		 .says = {"advance", "warning: not known: the script on.sh"}},
 	};
 
 	SCENES_HOLD(rows);

@@ -103,8 +103,10 @@ static inline struct answer scene_answer(struct arena *a, const struct exchange 
 		ans.out = NULL;
 		ans.code = json_str_at(out, "!");
 		ans.message = json_str_or(out, "message", "");
+		ans.status = (int)json_int_or(out, "status", 400);
+		ans.bucket_region = json_str_at(out, "region");
 		ans.errc = aws_errc((enum aws_service_id) - 1, ans.code, ans.message,
-				    (int)json_int_or(out, "status", 400));
+				    ans.status);
 	}
 	return ans;
 }
@@ -123,7 +125,8 @@ static inline void scene_say(struct buf *b, const struct step_ctx *c,
 			   errc_info(e->code)->slug, retry_word_name(err_retry(e)),
 			   e->detail, e->field, e->seen, e->expected, e->fix);
 		for (i = 0; i < e->n_causes; i++)
-			buf_printf(b, " / %s %s", e->cause[i].code, e->cause[i].message);
+			buf_printf(b, " / %s %s %s", e->cause[i].code,
+				   e->cause[i].message, e->cause[i].request_id);
 	} else if (v->kind == VERDICT_WAIT) {
 		buf_printf(b, "wait: %s", v->waiting_for);
 	} else if (v->kind == VERDICT_DONE) {
@@ -162,12 +165,7 @@ static inline void scene_observe(struct step_ctx *c, const json_t *answers)
 		if (!out)
 			out = json_object_get(answers, exchange_name(&x, c->arena));
 		ans = scene_answer(c->arena, &x, out);
-		if (!ans.ok && ans.errc != ERR_CLOUD_NOT_FOUND &&
-		    (!c->step->sees_errors || backoff_is_transient(ans.errc)))
-			walk_answer_failed(c, &ans);
-		else
-			c->step->seen(c, &ans);
-		c->reads++;
+		walk_take(c, &ans);
 	}
 }
 
@@ -242,6 +240,7 @@ static inline const char *scene_play(struct arena *a, const struct scene *s)
 		   "{'component':'load_balancers','chart':'/c/lb','version':'1.0.0'},"
 		   "{'component':'kuberay','chart':'/c/ray','version':'1.0.0'}]");
 	cfg.poll_scale_percent = 100;
+	cfg.kubernetes_oldest = "1.28";
 	cfg.kubernetes_newest = "1.33";
 	cr_assert(kind, "no kind %s", s->kind);
 	c.step = kind_step(kind, s->step);

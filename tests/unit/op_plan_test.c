@@ -298,6 +298,39 @@ Test(plan, fails_as_the_step_would)
 	arena_free(&a);
 }
 
+static void count(struct step_ctx *c, const struct answer *a)
+{
+	(void)a;
+	step_warn(c, "seen");
+}
+
+/* Also of a step that wants to see refusals: silence is none. */
+Test(plan, what_is_no_answer_is_never_shown_to_a_step)
+{
+	static const struct step rows[] = {
+		{.name = "curious", .sees_errors = true, .observe = look, .seen = count},
+		{.name = NULL},
+	};
+	static const struct kind kind = {.name = "curious", .steps = rows};
+	struct arena a;
+
+	arena_init(&a, 0);
+	for (int code = ERR_NONE + 1; code < ERR_COUNT_; code++) {
+		struct world w = {.fault = (enum errc)code};
+		const bool silent = backoff_is_transient((enum errc)code);
+		json_t *p = NULL;
+		struct err e = {0};
+		const bool planned = plan(&a, &w, &kind, NULL, &p, &e);
+
+		cr_expect_eq(planned, !silent, "%s", errc_info((enum errc)code)->slug);
+		if (planned)
+			cr_expect_eq(json_len_at(p, "warnings"), 1);
+		else
+			cr_expect(e.code == (enum errc)code && e.n_causes == 1);
+	}
+	arena_free(&a);
+}
+
 Test(plan, half_a_look_is_none_and_ends_no_process)
 {
 	struct arena a;

@@ -55,7 +55,7 @@ static bool choose_block(const json_t *vpcs, struct arena *a, struct cidr *ret,
 	}
 	err_set(e, ERR_CONFLICT,
 		"every /16 of 10.0.0.0/8 and 172.16.0.0/12 overlaps a VPC");
-	return err_fix(e, "Give vpc_cidr, or delete a VPC that is no longer used.");
+	return err_fix(e, "Give vpc_cidr, or vpc_id of a VPC that exists.");
 }
 
 static bool check_block(const json_t *vpcs, const char *wanted, struct arena *a,

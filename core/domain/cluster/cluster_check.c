@@ -5,6 +5,7 @@
 
 #include "core/base/limits.h"
 #include "core/domain/cluster/zones.h"
+#include "core/domain/hyperpod/instance_types.h"
 #include "core/json/tree.h"
 
 struct check {
@@ -61,6 +62,27 @@ static void check_capacity(struct check *k)
 	if (plan && !streq(type, "training_plan"))
 		refuse(k, "capacity_type", "a training plan is given", type,
 		       "training_plan");
+}
+
+static void check_type(struct check *k, const char *type, const char *field)
+{
+	if (type && !instance_type_is_known(type))
+		refuse(k, field, "HyperPod has no such instance type", type,
+		       arena_printf(k->arena, "one like %s; or accept_unknown_type",
+				    instance_type_nearest(k->arena, type)));
+}
+
+/* The service's own enum: it would refuse when all else has been made. */
+static void check_types(struct check *k)
+{
+	size_t i;
+	json_t *v;
+
+	if (json_bool_or(k->in, "accept_unknown_type", false))
+		return;
+	check_type(k, get(k, "instance_type"), "instance_type");
+	json_array_foreach(json_at(k->in, "instance_types"), i, v)
+		check_type(k, json_string_value(v), "instance_types");
 }
 
 static void check_health(struct check *k)
@@ -135,6 +157,7 @@ bool cluster_check(const json_t *input, const struct config *cfg, struct arena *
 
 	check_zone(&k);
 	check_network(&k);
+	check_types(&k);
 	check_capacity(&k);
 	check_health(&k);
 	check_version(&k);

@@ -64,22 +64,23 @@ const char *meant_cluster_name(struct arena *a, const json_t *value);
 		      .pattern = "arn:aws[a-z-]*:iam::([0-9]{12}|aws):policy/.{1,512}",  \
 		      .doc = "ARN of a policy that bounds every role that is made.")
 
-#define FIELDS_CONTROL_PLANE(S)                                                          \
-	FIELD(S, kubernetes_version, .pattern = "1\\.[0-9]{2}", .meant = meant_version,  \
-	      .dflt = "\"1.33\"", .doc = "Kubernetes version, quoted and without v."),   \
-		FIELD(S, vpc_cidr, .pattern = "[0-9.]{7,15}/[0-9]{1,2}",                 \
-		      .example = "\"10.42.0.0/16\"",                                     \
-		      .doc = "Address block of the new VPC; a free one is chosen."),     \
-		FIELD(S, vpc_id, .pattern = "vpc-[0-9a-f]{8,17}",                        \
-		      .doc = "An existing VPC to use instead of making one."),           \
-		FIELD(S, subnet_ids, .min = 2, .max = 2,                                 \
-		      .doc = "With vpc_id: two subnets in two zones for the "            \
-			     "control plane."),                                          \
-		FIELD(S, cluster_role_arn, .pattern = ARN_ROLE_PATTERN,                  \
-		      .doc = "An existing role for the control plane."),                 \
-		FIELD(S, manager_arn,                                                    \
-		      .pattern = "arn:aws[a-z-]*:iam::[0-9]{12}:(role|user)/.{1,512}",   \
-		      .doc = "Role or user that may administer the cluster; "            \
+#define FIELDS_CONTROL_PLANE(S)                                                           \
+	FIELD(S, kubernetes_version, .pattern = "1\\.[0-9]{2}", .meant = meant_version,   \
+	      .doc = "Kubernetes version, quoted and without v; EKS's own default where " \
+		     "HyperPod takes it."),                                               \
+		FIELD(S, vpc_cidr, .pattern = "[0-9.]{7,15}/[0-9]{1,2}",                  \
+		      .example = "\"10.42.0.0/16\"",                                      \
+		      .doc = "Address block of the new VPC; a free one is chosen."),      \
+		FIELD(S, vpc_id, .pattern = "vpc-[0-9a-f]{8,17}",                         \
+		      .doc = "An existing VPC to use instead of making one."),            \
+		FIELD(S, subnet_ids, .min = 2, .max = 2,                                  \
+		      .doc = "With vpc_id: two subnets in two zones for the "             \
+			     "control plane."),                                           \
+		FIELD(S, cluster_role_arn, .pattern = ARN_ROLE_PATTERN,                   \
+		      .doc = "An existing role for the control plane."),                  \
+		FIELD(S, manager_arn,                                                     \
+		      .pattern = "arn:aws[a-z-]*:iam::[0-9]{12}:(role|user)/.{1,512}",    \
+		      .doc = "Role or user that may administer the cluster; "             \
 			     "ours when not given.")
 
 /* With the subnets of FIELDS_CONTROL_PLANE or FIELDS_NODES. */
@@ -91,11 +92,18 @@ const char *meant_cluster_name(struct arena *a, const json_t *value);
 static const char *const capacity_types[] = {"on_demand", "spot", "training_plan", NULL};
 static const char *const interface_modes[] = {"efa", "efa-only", NULL};
 
+/* The list of types is as old as the program. */
+#define FIELD_NEW_TYPE(S)                                                                \
+	FIELD(S, accept_unknown_type,                                                    \
+	      .doc = "The instance type is newer than this version knows: ask AWS for "  \
+		     "it all the same.")
+
 #define FIELDS_NODES(S)                                                                         \
 	FIELD(S, instance_type, .flags = FIELD_REQUIRED,                                        \
 	      .pattern = "ml\\.[a-z0-9-]+\\.[a-z0-9]+", .meant = meant_instance_type,           \
 	      .example = "\"ml.g5.12xlarge\"",                                                  \
 	      .doc = "Instance type, with its ml. prefix."),                                    \
+		FIELD_NEW_TYPE(S),                                                              \
 		FIELD(S, count, .min = 1, .max = 1000, .dflt = "1", .unit = "nodes",            \
 		      .doc = "How many nodes."),                                                \
 		FIELD(S, capacity_type, .one_of = capacity_types,                               \
@@ -150,6 +158,7 @@ static const char *const interface_modes[] = {"efa", "efa-only", NULL};
 	const char *manager_arn;
 #define MEMBERS_NODES                                                                    \
 	const char *instance_type;                                                       \
+	bool accept_unknown_type;                                                        \
 	int64_t count;                                                                   \
 	const char *capacity_type;                                                       \
 	const char *training_plan_arn;                                                   \

@@ -5,7 +5,9 @@
  * looked at once more when the nodes are there: what waited for nodes must be
  * ready before the cluster is called done. The storage's probe needs nodes.
  */
+#include "core/domain/cluster/check_name.h"
 #include "core/domain/cluster/kinds.h"
+#include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/hyperpod/preflight.h"
 #include "core/domain/step/names.h"
 #include "core/domain/step/read.h"
@@ -149,10 +151,28 @@ static bool undo(struct step_ctx *c, struct spawn *ret)
 	}
 
 static const struct step steps[] = {
-	/* What cannot fit is refused before anything is made (case CC-06). */
+	/* What cannot fit is refused before anything is made (case CC-06), and before
+	 * a row of ours stands in the way of an import. */
+	{.name = "check_name",
+	 .phase = "check",
+	 .title = "Check that the name is free",
+	 .effect = EFFECT_READ,
+	 .sees_errors = true,
+	 .observe = control_plane_name_observe,
+	 .seen = read_seen,
+	 .plan = control_plane_name_plan,
+	 .on_fail = preflight_note},
+	{.name = "check_hyperpod_name",
+	 .phase = "check",
+	 .title = "Check that the name of the HyperPod cluster is free",
+	 .effect = EFFECT_READ,
+	 .observe = hyperpod_name_observe,
+	 .seen = read_seen,
+	 .plan = hyperpod_name_plan,
+	 .on_fail = preflight_note},
 	PREFLIGHT_STEPS_WITH(preflight_note),
 	PREFLIGHT_ROLE_STEP(preflight_note),
-	PREFLIGHT_VERDICT("check_offering"),
+	PREFLIGHT_VERDICT("check_name"),
 	{.name = "record",
 	 .phase = "control_plane",
 	 .title = "Record the cluster",

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "core/domain/cluster/check_name.h"
 #include "core/domain/cluster/check_version.h"
 #include "core/domain/cluster/choose_network.h"
 #include "core/domain/cluster/eks_access.h"
@@ -19,42 +20,6 @@
 #include "core/json/tree.h"
 #include "core/op/denial.h"
 #include "gen/cloudformation.h"
-
-/* --- is the name free? -------------------------------------------------- */
-
-static bool check_name_observe(struct step_ctx *c, struct exchange *x)
-{
-	return read_aws(c, x, "eks", AWS_EKS_DescribeCluster,
-			json_packf(c->arena, "{s:s}", "name", c->target)) ||
-	       stack_read(c, x);
-}
-
-static void check_name_plan(struct step_ctx *c, struct exchange *x)
-{
-	const json_t *stack = stack_seen(c);
-	bool ours = stack && step_tagged_ours(c, json_at(stack, "Tags"));
-
-	(void)x;
-	if (stack_refused(c))
-		return;
-	if (stack && !stack_missing(c) && !ours) {
-		struct err *e = step_fail(
-			c, ERR_FOREIGN_OBJECT,
-			"a stack named %s exists and was not made by this operation",
-			name_stack(c));
-		err_field(e, "/name", c->target, "a name that is not taken");
-		err_fix(e, "Choose another name, or delete the cluster %s first.",
-			c->target);
-		return;
-	}
-	if (saw_ok(c, "eks") && !ours) {
-		struct err *e = step_fail(
-			c, ERR_FOREIGN_OBJECT,
-			"an EKS cluster named %s exists and is not ours", c->target);
-		err_field(e, "/name", c->target, "a name that is not taken");
-		err_fix(e, "Use import_cluster to work with it, or choose another name.");
-	}
-}
 
 /* --- a stack that failed before ------------------------------------------ */
 
@@ -119,7 +84,7 @@ static json_t *stack_parameters(struct step_ctx *c)
 	const json_t *n = json_at(c->data, "network");
 
 	param(list, "ClusterName", c->target);
-	param(list, "KubernetesVersion", step_input(c, "kubernetes_version"));
+	param(list, "KubernetesVersion", step_get(c, "kubernetes_version"));
 	param(list, "ExistingClusterRoleArn", step_input(c, "cluster_role_arn"));
 	param(list, "ManagerArn", step_input(c, "manager_arn"));
 	param(list, "PermissionsBoundary", step_input(c, "permissions_boundary"));
@@ -363,9 +328,9 @@ static const struct step steps[] = {
 	 .title = "Check that the name is free",
 	 .effect = EFFECT_READ,
 	 .sees_errors = true,
-	 .observe = check_name_observe,
+	 .observe = control_plane_name_observe,
 	 .seen = read_seen,
-	 .plan = check_name_plan},
+	 .plan = control_plane_name_plan},
 	{.name = "check_version",
 	 .phase = "check",
 	 .title = "Check that EKS has the version",

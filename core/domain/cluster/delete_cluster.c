@@ -35,7 +35,7 @@ static void leave_foreign(struct step_ctx *c, const char *type, const char *name
 	}
 	e = step_fail(c, ERR_FOREIGN_OBJECT, "%s has lost the tag that says it is ours",
 		      name);
-	err_fix(e, "Delete it yourself if it is to go, then retry.");
+	err_fix(e, "It stays as it is. If it is to go, remove it yourself, then retry.");
 }
 
 /* Half of it goes with this call: nobody shall take what is left for a cluster. */

@@ -164,7 +164,7 @@ static void warn_of_unseen(struct step_ctx *c)
 
 	if (!saw_ok(c, "list"))
 		step_warn(c, "HyperPod clusters could not be listed (%s)",
-			  saw_code(c, "list"));
+			  saw_why(c, "list"));
 	json_object_foreach(json_at(c->data, "looked_at"), name, why) {
 		const char *code = json_string_value(why);
 
@@ -182,11 +182,9 @@ static void hyperpod_plan(struct step_ctx *c, struct exchange *x)
 
 	(void)x;
 	if (wanted_name(c) && !found && !saw_missing(c, "named")) {
-		e = step_fail(c, ERR_CLOUD_DENIED,
+		step_fail_saw(c, "named",
 			      "the HyperPod cluster %s could not be looked at (%s)",
-			      wanted_name(c), saw_code(c, "named"));
-		err_because(e, "sagemaker:DescribeCluster", saw_code(c, "named"),
-			    saw_message(c, "named"), NULL);
+			      wanted_name(c), saw_why(c, "named"));
 		return;
 	}
 	if (wanted_name(c) && !found) {

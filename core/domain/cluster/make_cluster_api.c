@@ -12,23 +12,40 @@
  * Case CC-14: a name whose create has ended is refused with the way out. Not
  * for a repeat with the same key, which gets its operation back.
  */
+static bool taken_fix(struct err *e, const char *status, const char *operation,
+		      const char *state)
+{
+	if (operation && (streq(state, "failed") || streq(state, "cancelled")))
+		return err_fix(
+			e,
+			"Retry the operation %s with retry_operation: it goes on where "
+			"it stopped. Or choose another name.",
+			operation);
+	if (streq(status, "in_service"))
+		return err_fix(
+			e, "It exists and is in service: nothing needs to be done. Look "
+			   "at it with get_cluster, or choose another name.");
+	return err_fix(e, "Look at it with get_cluster, or choose another name.");
+}
+
 static bool check_taken(struct call *c, const char *name, struct err *e)
 {
 	struct db_rows rows;
+	const char *status;
 
 	if (!DB(c->db, c->arena, &Q_cluster_taken, &rows, e, name, c->who->id,
 		c->opt.idempotency_key))
 		return false;
 	if (rows.n == 0)
 		return true;
+	status = db_text(&rows, 0, "status");
 	err_set(e, ERR_STATE_CONFLICT, "there is a cluster named %s already (%s)", name,
-		db_text(&rows, 0, "status"));
+		status);
 	err_field(e, "/name", name, "a name that is not taken");
 	err_because(e, "operation", db_text(&rows, 0, "operation_state"),
 		    db_text(&rows, 0, "operation"), NULL);
-	return err_fix(e, "Retry the operation %s, or delete the cluster first.",
-		       db_text(&rows, 0, "operation") ? db_text(&rows, 0, "operation")
-						      : "that made it");
+	return taken_fix(e, status, db_text(&rows, 0, "operation"),
+			 db_text(&rows, 0, "operation_state"));
 }
 
 static bool submit_make(struct call *c, const struct kind *k, const char *name,

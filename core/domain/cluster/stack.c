@@ -28,14 +28,10 @@ bool stack_missing(const struct step_ctx *c)
 
 bool stack_refused(struct step_ctx *c)
 {
-	struct err *e;
-
-	if (c->planning || stack_seen(c) || stack_missing(c))
+	if (stack_seen(c) || stack_missing(c))
 		return false;
-	e = step_fail(c, ERR_CLOUD_REFUSED, "CloudFormation would not describe %s",
-		      name_stack(c));
-	err_because(e, "cloudformation:DescribeStacks", saw_code(c, "stack"),
-		    saw_message(c, "stack"), NULL);
+	step_fail_saw(c, "stack", "CloudFormation would not describe %s: %s",
+		      name_stack(c), saw_why(c, "stack"));
 	return true;
 }
 

@@ -1,5 +1,6 @@
 /* Roles, network, logs and our objects in S3. */
 #include "core/domain/cluster/teardown.h"
+#include "core/base/listing.h"
 
 #include <string.h>
 
@@ -129,20 +130,19 @@ bool teardown_interfaces_observe(struct step_ctx *c, struct exchange *x)
 
 const char *interface_names(struct arena *a, const json_t *interfaces)
 {
-	struct buf names;
+	struct listing names = listing_new(a, ", ", LISTING_LONG);
 	size_t i;
 	json_t *n;
 
-	buf_init(&names, a, 400);
 	json_array_foreach(interfaces, i, n)
-		buf_printf(&names, "%s%s (%s, %s, of %s)", i ? ", " : "",
-			   json_str_or(n, "NetworkInterfaceId", "?"),
-			   json_str_or(n, "Status", "?"),
-			   json_str_or(n, "Description", "no description"),
-			   json_str_or(n, "Attachment.InstanceOwnerId",
-				       json_str_or(n, "RequesterId",
-						   json_str_or(n, "OwnerId", "?"))));
-	return names.len ? buf_cstr(&names) : NULL;
+		listing_add(&names, "%s (%s, %s, of %s)",
+			    json_str_or(n, "NetworkInterfaceId", "?"),
+			    json_str_or(n, "Status", "?"),
+			    json_str_or(n, "Description", "no description"),
+			    json_str_or(n, "Attachment.InstanceOwnerId",
+					json_str_or(n, "RequesterId",
+						    json_str_or(n, "OwnerId", "?"))));
+	return names.n ? listing_text(&names) : NULL;
 }
 
 /* Of the cluster's nodes: by our tag, the CNI's, or the service's words. */

@@ -78,7 +78,7 @@ static void take_over(struct step_ctx *c, struct exchange *x, const struct compo
 	e = step_fail(c, ERR_FOREIGN_OBJECT,
 		      "the add-on %s is there and was not made by us", k->addon);
 	err_field(e, "", json_str_or(addon, "addonVersion", "?"), "none");
-	err_fix(e, "Ask with adopt to take it over as it is, or delete it.");
+	err_fix(e, "Ask with adopt to take it over as it is.");
 }
 
 /*

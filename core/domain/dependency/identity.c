@@ -105,7 +105,9 @@ static void bound_to_other(struct step_ctx *c, struct exchange *x,
 	e = step_fail(c, ERR_FOREIGN_OBJECT, "the service account %s/%s is bound to %s",
 		      k->ns, k->service_account, json_str_or(one, "roleArn", "?"));
 	err_field(e, "", json_str_at(one, "roleArn"), role);
-	err_fix(e, "Delete that pod identity association, then retry.");
+	err_fix(e,
+		"It belongs to somebody else: whoever made that pod identity association "
+		"must free the service account. Then retry.");
 }
 
 void identity_plan(struct step_ctx *c, struct exchange *x)

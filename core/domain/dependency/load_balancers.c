@@ -82,7 +82,7 @@ static json_t *words(const struct step_ctx *c, const char *text)
 		const char *end = text;
 		struct buf word;
 
-		buf_init(&word, c->arena, 80);
+		buf_init(&word, c->arena, 2048);
 		for (; *end && *end != ' '; end++)
 			if (end[0] == '%' && end[1] == 's')
 				buf_printf(&word, "%s", c->where->partition), end++;

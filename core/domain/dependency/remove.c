@@ -55,7 +55,7 @@ static void not_ours(struct step_ctx *c, const struct component *k, const json_t
 		      k->addon);
 	err_field(e, "", json_str_or(addon, "addonVersion", "?"),
 		  "an add-on with our cluster's tag");
-	err_fix(e, "Ask with adopt to have it removed all the same, or delete it.");
+	err_fix(e, "Ask with adopt to have it removed all the same; otherwise it stays.");
 }
 
 void remove_addon_plan(struct step_ctx *c, struct exchange *x)

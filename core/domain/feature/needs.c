@@ -151,6 +151,6 @@ bool feature_refuse_foreign(struct step_ctx *c, const struct feature *f)
 		      json_str_or(part, "part", "?"), json_str_or(part, "name", "?"),
 		      detail ? ": " : "", detail ? detail : "");
 	err_field(e, "/adopt", "false", "true");
-	err_fix(e, "Ask with adopt to take it over, or delete it, then ask again.");
+	err_fix(e, "Ask with adopt to take it over; otherwise it stays as it is.");
 	return true;
 }

@@ -2,6 +2,7 @@
 
 #include "core/domain/dependency/install.h"
 #include "core/domain/step/read.h"
+#include "core/domain/step/texts.h"
 #include "core/json/tree.h"
 
 const struct feature *toggle_feature(const struct step_ctx *c)
@@ -300,18 +301,14 @@ void toggle_users_plan(struct step_ctx *c, struct exchange *x)
 	const struct feature *f = toggle_feature(c);
 	const json_t *users = feature_users(c, f);
 	const size_t n = json_array_size(users);
-	const char *names = "";
 	struct err *e;
 
 	(void)x;
-	for (size_t i = 0; i < n && i < 10; i++)
-		names = arena_printf(c->arena, "%s%s%s", names, i ? ", " : "",
-				     json_string_value(json_array_get(users, i)));
 	if (n == 0)
 		return;
-	e = step_fail(c, ERR_BLOCKED, "%zu things need the %s: %s%s", n, f->title, names,
-		      n > 10 ? ", …" : "");
-	err_fix(e, "Delete them first, then ask again.");
+	e = step_fail(c, ERR_BLOCKED, "%zu things need the %s: %s", n, f->title,
+		      texts_named(c->arena, users, NULL, LISTING_LONG));
+	err_fix(e, "End or remove what is listed, or leave the feature on.");
 }
 
 void toggle_disabled_plan(struct step_ctx *c, struct exchange *x)

@@ -13,6 +13,7 @@ struct add_group {
 	const char *name;
 	const char *instance_type;
 	struct str_list instance_types;
+	bool accept_unknown_type;
 	int64_t count;
 	const char *capacity_type;
 	const char *training_plan_arn;
@@ -39,6 +40,7 @@ static const struct field add_group_in[] = {
 	      .doc = "Instance type, with its ml. prefix; fixed."),
 	FIELD(struct add_group, instance_types, .max = 20, .pattern = TYPE_PATTERN,
 	      .doc = "Instead: several, the preferred one first."),
+	FIELD_NEW_TYPE(struct add_group),
 	FIELD(struct add_group, count, .min = 0, .max = GROUP_COUNT_MAX, .dflt = "1",
 	      .unit = "nodes", .doc = "How many nodes; may be 0."),
 	FIELD(struct add_group, capacity_type, .one_of = capacity_types,

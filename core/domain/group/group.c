@@ -53,8 +53,9 @@ bool group_must_be(struct step_ctx *c)
 		e = step_fail(c, ERR_CLUSTER_FAILED,
 			      "the HyperPod cluster %s is Failed: %s", hyperpod_name(c),
 			      json_str_or(cluster, "FailureMessage", "no reason given"));
-		err_fix(e, "A failed cluster takes no changes: delete it and make it "
-			   "again.");
+		err_fix(e,
+			"A failed cluster takes no changes: retry the operation that made "
+			"it, which removes the failed one and makes it again.");
 		return false;
 	}
 	if (!group_live(c)) {

@@ -9,6 +9,7 @@
  */
 #include <string.h>
 
+#include "core/base/listing.h"
 #include "core/domain/cluster/eks_access.h"
 #include "core/domain/cluster/kinds.h"
 #include "core/domain/group/group.h"
@@ -335,13 +336,13 @@ static void follow_plan(struct step_ctx *c, struct exchange *x)
 {
 	const bool old = is_old_news(c);
 	size_t i, moving = 0, failed = 0, done = 0;
-	struct buf names;
+	struct listing names = listing_new(c->arena, ", ", LISTING_LONG);
+	const char *all;
 	json_t *g;
 
 	(void)x;
 	if (c->planning)
 		return;
-	buf_init(&names, c->arena, 200);
 	json_array_foreach(json_at(saw(c, "hyperpod"), "InstanceGroups"), i, g) {
 		const char *status = status_of(g);
 
@@ -352,20 +353,20 @@ static void follow_plan(struct step_ctx *c, struct exchange *x)
 			  (!status[0] && json_int_or(g, "TargetCount", 0) > 0);
 		done += streq(status, "Succeeded");
 		failed += streq(status, "Failed") || streq(status, "RollbackComplete");
-		buf_printf(&names, "%s%s %s", names.len ? ", " : "",
-			   json_str_or(g, "InstanceGroupName", "?"),
-			   status[0] ? status : "not begun");
+		listing_add(&names, "%s %s", json_str_or(g, "InstanceGroupName", "?"),
+			    status[0] ? status : "not begun");
 	}
+	all = listing_text(&names);
 	if (old || moving > 0 ||
 	    update_cluster_is_busy(
 		    json_str_or(saw(c, "hyperpod"), "ClusterStatus", ""))) {
 		step_wait(c, LOOK_S, "the software update of %s: %s", hyperpod_name(c),
-			  buf_cstr(&names));
+			  all);
 		return;
 	}
 	group_record(c);
 	if (failed > 0) {
-		update_failed(c, buf_cstr(&names));
+		update_failed(c, all);
 		return;
 	}
 	step_done(c, json_pack("{s:s, s:s, s:I}", "cluster", c->target, "hyperpod_name",

@@ -5,6 +5,7 @@
  * deep health checks reach nodes that come later. Everything else was fixed when
  * the group was added (case IG-06).
  */
+#include "core/base/listing.h"
 #include "core/domain/cluster/eks_access.h"
 #include "core/domain/cluster/kinds.h"
 #include "core/domain/group/group.h"
@@ -120,24 +121,23 @@ static void put_change(struct step_ctx *c, json_t *g, const struct change *k)
 static const char *update_want(struct step_ctx *c, const json_t *live, json_t *in)
 {
 	json_t *g = update_group(c, live, in, group_name(c));
-	struct buf now, later;
+	struct listing now = listing_new(c->arena, ", ", LISTING_LONG);
+	struct listing later = listing_new(c->arena, ", ", LISTING_LONG);
 	size_t i;
 
 	if (!g)
 		return NULL;
-	buf_init(&now, c->arena, 100);
-	buf_init(&later, c->arena, 100);
 	for (i = 0; i < N_CHANGES; i++) {
-		struct buf *b = changes[i].later ? &later : &now;
+		struct listing *l = changes[i].later ? &later : &now;
 
 		put_change(c, g, &changes[i]);
 		if (is_given(c, changes[i].from) || is_cleared(c, changes[i].from))
-			buf_printf(b, "%s%s", b->len ? ", " : "", changes[i].from);
+			listing_add(l, "%s", changes[i].from);
 	}
 	return arena_printf(c->arena, "Change the instance group %s in place%s%s%s%s",
-			    group_name(c), now.len ? ": " : "", buf_cstr(&now),
-			    later.len ? "; for nodes that come later: " : "",
-			    buf_cstr(&later));
+			    group_name(c), now.n ? ": " : "", listing_text(&now),
+			    later.n ? "; for nodes that come later: " : "",
+			    listing_text(&later));
 }
 
 static const struct update_cluster update = {.want = update_want};

@@ -32,12 +32,12 @@ void bucket_create_plan(struct step_ctx *c, struct exchange *x)
 			step_own(c, "s3:bucket", name_bucket(c), NULL, "made");
 		return;
 	}
-	if (!c->planning && !saw_missing(c, "bucket")) {
-		e = step_fail(c, ERR_FOREIGN_OBJECT,
-			      "the bucket %s is not open to us (%s)", name_bucket(c),
-			      saw_code(c, "bucket"));
-		err_fix(e,
-			"Set INSTANTSTART_BUCKET to a bucket of this account and region.");
+	if (saw_refused(c, "bucket")) {
+		step_fail_saw(
+			c, "bucket",
+			"the bucket %s for scripts (INSTANTSTART_BUCKET) is not open "
+			"to us: %s",
+			name_bucket(c), saw_why(c, "bucket"));
 		return;
 	}
 	if (!name_bucket_is_ours(c)) {

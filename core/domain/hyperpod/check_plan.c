@@ -7,6 +7,9 @@
  * https://docs.aws.amazon.com/sagemaker/latest/dg/reserve-capacity-with-training-plans.html
  */
 #include "core/base/clock.h"
+#include "core/base/listing.h"
+#include "core/domain/hyperpod/group_takes.h"
+#include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/hyperpod/preflight.h"
 #include "core/domain/hyperpod/wish.h"
 #include "core/domain/step/read.h"
@@ -26,7 +29,8 @@ bool training_plan_observe(struct step_ctx *c, struct exchange *x)
 		name = str_cut(&rest, '/');
 	return read_aws(c, x, "plan", AWS_SAGEMAKER_DescribeTrainingPlan,
 			json_packf(c->arena, "{s:s}", "TrainingPlanName",
-				   str_dup(c->arena, name)));
+				   str_dup(c->arena, name))) ||
+	       (saw_ok(c, "plan") && hyperpod_read(c, x));
 }
 
 /* By the zone's id, which is the same in every account; by its name where the
@@ -67,19 +71,18 @@ static const json_t *capacity_in(const struct step_ctx *c, const json_t *plan)
 /* Where the plan has something, with commas. */
 static const char *places_of(struct step_ctx *c, const json_t *plan)
 {
-	struct buf list;
+	struct listing list = listing_new(c->arena, ", ", LISTING_SHORT);
 	size_t i;
 	json_t *r;
 
-	buf_init(&list, c->arena, 200);
 	json_array_foreach(json_at(plan, "ReservedCapacitySummaries"), i, r) {
 		const char *zone = json_str_at(r, "AvailabilityZoneId");
 
 		if (!zone)
 			zone = json_str_or(r, "AvailabilityZone", "?");
-		buf_printf(&list, "%s%s", i ? ", " : "", zone);
+		listing_add(&list, "%s", zone);
 	}
-	return buf_cstr(&list);
+	return listing_text(&list);
 }
 
 static struct err *refuse_plan(struct step_ctx *c, const char *field, const char *seen,
@@ -185,18 +188,45 @@ static bool check_plan_end(struct step_ctx *c, const json_t *plan, const json_t 
 	return true;
 }
 
+/* Asked for on the plan by this cluster's other groups, and not there: theirs. */
+static int64_t owed_by_plan(struct step_ctx *c)
+{
+	const char *arn = wish_str(c, "training_plan_arn");
+	const char *group = step_input(c, "group_name");
+	int64_t n = 0;
+	size_t i;
+	json_t *g;
+
+	json_array_foreach(json_at(saw(c, "hyperpod"), "InstanceGroups"), i, g)
+		if (streq(json_str_or(g, "TrainingPlanArn", ""), arn) &&
+		    !(group && streq(json_str_at(g, "InstanceGroupName"), group)))
+			n += group_is_owed(g);
+	return n;
+}
+
 /* Our own nodes hold theirs already when this is looked at again. */
 static bool check_plan_left(struct step_ctx *c, const json_t *plan)
 {
 	const int64_t count = wish_more(c);
-	const int64_t left = json_int_or(plan, "AvailableInstanceCount", 0);
+	const int64_t there = json_int_or(plan, "AvailableInstanceCount", -1);
+	const int64_t owed = owed_by_plan(c);
+	const int64_t left = there > owed ? there - owed : 0;
 
-	if (left >= count || json_at(c->data, "plan_checked"))
+	if (there < 0 && !json_at(c->data, "plan_checked"))
+		step_not_known(c, "training_plan",
+			       "how many instances of the training plan are left");
+	if (there < 0 || left >= count || json_at(c->data, "plan_checked"))
 		return true;
-	refuse_plan(c, "/count", arena_printf(c->arena, "%lld", (long long)count),
-		    arena_printf(c->arena, "at most %lld", (long long)left),
-		    arena_printf(c->arena, "the training plan has %lld instances left",
-				 (long long)left));
+	refuse_plan(
+		c, "/count", arena_printf(c->arena, "%lld", (long long)count),
+		arena_printf(c->arena, "at most %lld", (long long)left),
+		arena_printf(c->arena, "the training plan has %lld instances left%s",
+			     (long long)left,
+			     owed ? arena_printf(c->arena,
+						 ", after %lld that other groups have "
+						 "asked for",
+						 (long long)owed)
+				  : ""));
 	return false;
 }
 
@@ -216,6 +246,13 @@ void training_plan_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	}
 	capacity = capacity_in(c, plan);
+	if (json_len_at(plan, "ReservedCapacitySummaries") == 0) {
+		step_not_known(
+			c, "training_plan",
+			"in which zone and of which type the training plan's capacity "
+			"is: SageMaker does not say");
+		return;
+	}
 	if (!check_plan_state(c, plan) || !check_plan_purpose(c, plan) ||
 	    !check_plan_place(c, plan, capacity) || !check_plan_end(c, plan, capacity) ||
 	    !check_plan_left(c, plan))

@@ -3,10 +3,12 @@
  *
  * "ml.TYPE for cluster usage" counts the nodes of all HyperPod clusters; what
  * they use is summed up here, since the quota itself does not tell. The group
- * that is asked for is left out of the sum: its nodes are what is wanted. What
- * cannot be read is a warning: SageMaker judges then. Of several types each is
- * worth what it has left, since any of them may come.
+ * that is asked for is left out of the sum: its nodes are what is wanted. Nodes that
+ * were asked for and have not come count as used; those of a group with several types
+ * count for each of them, since any may come. What cannot be read is not known, and
+ * said to be: SageMaker judges then. Of several types each is worth what it has left.
  */
+#include "core/domain/hyperpod/group_takes.h"
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/hyperpod/preflight.h"
 #include "core/domain/hyperpod/wish.h"
@@ -93,15 +95,6 @@ bool quota_observe(struct step_ctx *c, struct exchange *x)
 	       (quota_of(c, first_type(c)) && read_usage(c, x));
 }
 
-static bool counts(const struct step_ctx *c, const json_t *group, const char *type)
-{
-	const bool spot = json_at(group, "CapacityRequirements.Spot") != NULL;
-
-	return streq(json_str_or(group, "InstanceType", ""), type) &&
-	       spot == streq(wish_str(c, "capacity_type"), "spot") &&
-	       !json_str_at(group, "TrainingPlanArn");
-}
-
 static int64_t nodes_in(const struct step_ctx *c, const json_t *cluster, bool own,
 			const char *type)
 {
@@ -111,12 +104,9 @@ static int64_t nodes_in(const struct step_ctx *c, const json_t *cluster, bool ow
 	json_t *g;
 
 	json_array_foreach(json_at(cluster, "InstanceGroups"), i, g) {
-		const int64_t there = json_int_or(g, "CurrentCount", 0);
-		const int64_t asked = json_int_or(g, "TargetCount", 0);
-
-		if (counts(c, g, type) &&
-		    !(group && streq(json_str_at(g, "InstanceGroupName"), group)))
-			n += asked > there ? asked : there;
+		if (!(group && streq(json_str_at(g, "InstanceGroupName"), group)))
+			n += group_takes(g, type,
+					 streq(wish_str(c, "capacity_type"), "spot"));
 	}
 	return n;
 }
@@ -162,13 +152,16 @@ static void no_room(struct step_ctx *c, const json_t *quota, double limit, int64
 		c->where->region);
 }
 
-static void save_room(struct step_ctx *c, const json_t *quota, double limit, int64_t used)
+static void save_room(struct step_ctx *c, const json_t *quota, double limit, int64_t used,
+		      bool known)
 {
 	step_save(c, "quota",
-		  json_pack("{s:s, s:s, s:f, s:I, s:I}", "name", wanted(c, first_type(c)),
-			    "code", json_str_or(quota, "QuotaCode", ""), "limit", limit,
-			    "used", (json_int_t)used, "needed",
-			    (json_int_t)wish_count(c)));
+		  json_pack("{s:s, s:s, s:f, s:I, s:I, s:f, s:s}", "name",
+			    wanted(c, first_type(c)), "code",
+			    json_str_or(quota, "QuotaCode", ""), "limit", limit, "used",
+			    (json_int_t)used, "needed", (json_int_t)wish_count(c), "left",
+			    limit - (double)(used + wish_count(c)), "verdict",
+			    known ? "fits" : "not_known"));
 	step_event(c, "quota", json_deep_copy(json_at(c->data, "quota")));
 }
 
@@ -177,6 +170,7 @@ void quota_plan(struct step_ctx *c, struct exchange *x)
 	const json_t *quota = quota_of(c, first_type(c));
 	double limit = 0;
 	int64_t used = 0, unknown = 0;
+	bool known;
 	size_t i;
 	json_t *type;
 
@@ -184,9 +178,11 @@ void quota_plan(struct step_ctx *c, struct exchange *x)
 	if (is_settled(c))
 		return;
 	if (missing_quota(c)) {
-		step_warn(c, "the quota \"%s\" could not be read%s%s",
-			  wanted(c, missing_quota(c)),
-			  saw_code(c, "quotas")[0] ? ": " : "", saw_code(c, "quotas"));
+		step_not_known(c, "quota", "whether the quota \"%s\" has room: %s%s",
+			       wanted(c, missing_quota(c)),
+			       saw_ok(c, "quotas") ? "the account shows no such quota"
+						   : "it could not be read, ",
+			       saw_ok(c, "quotas") ? "" : saw_why(c, "quotas"));
 		return;
 	}
 	json_array_foreach(wish_types(c), i, type) {
@@ -199,11 +195,12 @@ void quota_plan(struct step_ctx *c, struct exchange *x)
 		no_room(c, quota, limit, used);
 		return;
 	}
-	if (!saw_ok(c, "clusters") || unknown)
-		step_warn(
-			c,
+	known = saw_ok(c, "clusters") && !unknown;
+	if (!known)
+		step_not_known(
+			c, "quota",
 			"not all HyperPod clusters could be looked at: the quota \"%s\" of "
 			"%.0f may be in use",
 			wanted(c, first_type(c)), limit);
-	save_room(c, quota, limit, used);
+	save_room(c, quota, limit, used, known);
 }

@@ -40,8 +40,8 @@ void role_trust_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	}
 	if (!role) {
-		step_warn(c, "the role %s could not be looked at (%s)", arn,
-			  saw_code(c, "given_role"));
+		step_not_known(c, "role", "the role %s could not be looked at (%s)", arn,
+			       saw_why(c, "given_role"));
 		return;
 	}
 	trusts = hyperpod_role_trusts(c, role, principal);

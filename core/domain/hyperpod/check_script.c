@@ -56,8 +56,9 @@ void own_script_plan(struct step_ctx *c, struct exchange *x)
 	}
 	if (!saw_ok(c, "script")) {
 		/* Nodes read it by their own role, not by ours. */
-		step_warn(c, "the script %s in %s could not be looked at: %s",
-			  script_name(c), uri, saw_code(c, "script"));
+		step_not_known(c, "script",
+			       "the script %s in %s could not be looked at: %s",
+			       script_name(c), uri, saw_why(c, "script"));
 		return;
 	}
 	if (text && strstr(text, "\r\n")) {

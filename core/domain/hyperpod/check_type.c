@@ -54,6 +54,11 @@ static void check_pods(struct step_ctx *c, const json_t *type)
 		once += component_list()[i]->pods;
 	}
 	left = slots > each ? count * (slots - each) : 0;
+	step_event(c, "pods",
+		   json_pack("{s:I, s:I, s:I, s:s}", "slots", (json_int_t)(count * slots),
+			     "components", (json_int_t)(count * each + once), "left",
+			     (json_int_t)(left - once), "verdict",
+			     left < once ? "does_not_fit" : "fits"));
 	if (left < once)
 		step_warn(
 			c,
@@ -74,6 +79,12 @@ void type_plan(struct step_ctx *c, struct exchange *x)
 	json_array_foreach(types, i, type)
 		if (!check_interfaces(c, type))
 			return;
+	if (json_array_size(types) < json_array_size(wish_types(c)))
+		step_not_known(c, "type",
+			       "what %s can do: EC2 does not list %s, so pods, addresses "
+			       "and EFA interfaces could not be counted",
+			       wish_types_text(c),
+			       json_array_size(types) ? "all of them" : "it");
 	if (json_array_size(types) > 0)
 		check_pods(c, json_array_get(types, 0));
 }

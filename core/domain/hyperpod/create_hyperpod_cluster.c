@@ -58,6 +58,11 @@ static bool owned_observe(struct step_ctx *c, struct exchange *x)
 	return hyperpod_read(c, x) || hyperpod_read_tags(c, x);
 }
 
+bool hyperpod_name_observe(struct step_ctx *c, struct exchange *x)
+{
+	return owned_observe(c, x);
+}
+
 static bool is_ours(struct step_ctx *c)
 {
 	return step_tagged_ours(c, json_at(saw(c, "tags"), "Tags"));
@@ -73,10 +78,17 @@ static void refuse_foreign(struct step_ctx *c)
 			  hyperpod_name(c), status);
 
 	err_field(e, "/hyperpod_name", hyperpod_name(c), "a name that is not taken");
-	err_fix(e, "Choose another name, delete that cluster, or import it.");
+	if (streq(status, "InService"))
+		err_fix(e,
+			"It exists and is in service: use import_cluster to work with it, "
+			"or choose another hyperpod_name.");
+	else
+		err_fix(e,
+			"Choose another hyperpod_name, or use import_cluster to work with "
+			"it.");
 }
 
-static void check_name_plan(struct step_ctx *c, struct exchange *x)
+void hyperpod_name_plan(struct step_ctx *c, struct exchange *x)
 {
 	(void)x;
 	if (!hyperpod_is_vanishing(c) && saw(c, "hyperpod") && !is_ours(c))
@@ -358,9 +370,9 @@ static const struct step steps[] = {
 	 .phase = "check",
 	 .title = "Check that the name is free",
 	 .effect = EFFECT_READ,
-	 .observe = owned_observe,
+	 .observe = hyperpod_name_observe,
 	 .seen = read_seen,
-	 .plan = check_name_plan,
+	 .plan = hyperpod_name_plan,
 	 .on_fail = preflight_note},
 	PREFLIGHT_STEPS_WITH(preflight_note),
 	PREFLIGHT_ROLE_STEP(preflight_note),

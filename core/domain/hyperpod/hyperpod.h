@@ -11,6 +11,9 @@ const char *hyperpod_name(const struct step_ctx *c);
 /* DescribeCluster under key "hyperpod"; then its tags under key "tags". */
 bool hyperpod_read(struct step_ctx *c, struct exchange *x);
 bool hyperpod_read_tags(struct step_ctx *c, struct exchange *x);
+/* Whether the name is free or ours: the check of everything that makes one. */
+bool hyperpod_name_observe(struct step_ctx *c, struct exchange *x);
+void hyperpod_name_plan(struct step_ctx *c, struct exchange *x);
 /* It went between the two reads, so nobody knows whose it was: true, and waits. */
 bool hyperpod_is_vanishing(struct step_ctx *c);
 

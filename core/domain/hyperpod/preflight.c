@@ -3,6 +3,7 @@
 #include "core/domain/cluster/zones.h"
 #include "core/domain/hyperpod/wish.h"
 #include "core/domain/step/read.h"
+#include "core/domain/step/texts.h"
 #include "core/json/tree.h"
 
 const char *ec2_type(const char *instance_type)
@@ -87,17 +88,9 @@ bool offering_observe(struct step_ctx *c, struct exchange *x)
 				    json_str_or(asked_zone(c), "ZoneId", ""))));
 }
 
-/* The member of every row, with commas. */
 static const char *listed(struct step_ctx *c, const json_t *rows, const char *member)
 {
-	struct buf list;
-	size_t i;
-	json_t *row;
-
-	buf_init(&list, c->arena, 200);
-	json_array_foreach(rows, i, row)
-		buf_printf(&list, "%s%s", i ? ", " : "", json_str_or(row, member, "?"));
-	return buf_cstr(&list);
+	return texts_named(c->arena, rows, member, LISTING_SHORT);
 }
 
 static bool check_subnet(struct step_ctx *c)
@@ -168,8 +161,8 @@ void offering_plan(struct step_ctx *c, struct exchange *x)
 	step_save_str(c, "zone_name", json_str_at(zone, "ZoneName"));
 	if (json_array_size(offerings) == 0) {
 		/* Everywhere empty: a new type that EC2 does not list, perhaps. */
-		step_warn(
-			c,
+		step_not_known(
+			c, "offering",
 			"EC2 lists %s in no zone of %s: whether it is offered could not "
 			"be checked",
 			ec2_type(wish_types_text(c)), c->where->region);

@@ -5,6 +5,7 @@
  * the verdict is the last row. One fault is told as it was found, several are
  * told together, each as a cause of its own.
  */
+#include "core/base/listing.h"
 #include "core/domain/hyperpod/preflight.h"
 #include "core/json/tree.h"
 
@@ -39,7 +40,7 @@ static void tell_one(struct step_ctx *c, const json_t *fault)
 void preflight_verdict_plan(struct step_ctx *c, struct exchange *x)
 {
 	json_t *faults = json_at(c->data, "preflight");
-	struct buf all;
+	struct listing all = listing_new(c->arena, "; ", LISTING_LONG + LISTING_SHORT);
 	size_t i;
 	json_t *f;
 
@@ -52,11 +53,8 @@ void preflight_verdict_plan(struct step_ctx *c, struct exchange *x)
 	tell_one(c, json_array_get(faults, 0));
 	if (json_array_size(faults) == 1)
 		return;
-	buf_init(&all, c->arena, 512);
-	buf_printf(&all, "%zu things stand in the way: ", json_array_size(faults));
 	json_array_foreach(faults, i, f) {
-		buf_printf(&all, "%s(%zu) %s", i ? "; " : "", i + 1,
-			   json_str_or(f, "detail", ""));
+		listing_add(&all, "(%zu) %s", i + 1, json_str_or(f, "detail", ""));
 		err_because(&c->verdict.error, json_str_or(f, "step", ""),
 			    json_str_or(f, "code", ""),
 			    arena_printf(c->arena, "%s (%s: %s; expected: %s)",
@@ -67,5 +65,6 @@ void preflight_verdict_plan(struct step_ctx *c, struct exchange *x)
 			    NULL);
 	}
 	str_copy(c->verdict.error.detail, sizeof(c->verdict.error.detail),
-		 buf_cstr(&all));
+		 arena_printf(c->arena, "%zu things stand in the way: %s",
+			      json_array_size(faults), listing_text(&all)));
 }

@@ -255,7 +255,9 @@ static bool may_update(struct step_ctx *c, const json_t *live)
 			      "the HyperPod cluster %s is Failed and takes no update: %s",
 			      hyperpod_name(c),
 			      json_str_or(live, "FailureMessage", "no reason given"));
-		err_fix(e, "Delete the failed cluster, or make it again.");
+		err_fix(e,
+			"A failed cluster takes no changes: retry the operation that made it, "
+			"which removes the failed one and makes it again.");
 		return false;
 	}
 	return true;

@@ -1,4 +1,5 @@
 #include "core/domain/hyperpod/wish.h"
+#include "core/base/listing.h"
 
 #include "core/json/tree.h"
 
@@ -26,14 +27,13 @@ const json_t *wish_types(struct step_ctx *c)
 const char *wish_types_text(struct step_ctx *c)
 {
 	const json_t *types = wish_types(c);
-	struct buf text;
+	struct listing text = listing_new(c->arena, " or ", LISTING_LONG);
 	size_t i;
 	json_t *t;
 
-	buf_init(&text, c->arena, 100);
 	json_array_foreach(types, i, t)
-		buf_printf(&text, "%s%s", i ? " or " : "", json_string_value(t));
-	return buf_cstr(&text);
+		listing_add(&text, "%s", json_string_value(t));
+	return listing_text(&text);
 }
 
 int64_t wish_count(const struct step_ctx *c)

@@ -170,7 +170,8 @@ static void check_off(struct step_ctx *c)
 		      pools && classes ? "; " : "", classes ? "node classes " : "",
 		      classes ? classes : "", names ? "; pods on their nodes: " : "",
 		      names ? names : "");
-	err_fix(e, "Delete the node pools, then the node classes, then retry.");
+	err_fix(e, "Remove the node pools with delete_node_pool, then the classes with "
+		   "delete_node_class, then retry; or leave autoscaling on.");
 }
 
 void autoscaling_check_plan(struct step_ctx *c, struct exchange *x)

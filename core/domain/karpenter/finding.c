@@ -1,4 +1,5 @@
 #include "core/domain/karpenter/finding.h"
+#include "core/base/listing.h"
 
 #include "core/base/str.h"
 
@@ -24,12 +25,11 @@ void finding_add(struct findings *f, const char *field, const char *detail,
 
 const char *findings_text(const struct findings *f)
 {
-	const char *all = "";
+	struct listing all = listing_new(f->arena, "; ", LISTING_LONG);
 
 	for (size_t i = 0; i < f->n; i++)
-		all = arena_printf(f->arena, "%s%s%s", all, i ? "; " : "",
-				   f->v[i].detail);
-	return all;
+		listing_add(&all, "%s", f->v[i].detail);
+	return listing_text(&all);
 }
 
 bool findings_none(const struct findings *f, enum errc code, const char *headline,

@@ -2,6 +2,7 @@
 
 #include "core/domain/karpenter/karpenter.h"
 #include "core/domain/karpenter/users.h"
+#include "core/domain/step/texts.h"
 #include "core/json/tree.h"
 
 #define GROUP_LABEL "sagemaker.amazonaws.com/instance-group-name"
@@ -119,14 +120,8 @@ static void check_group(const struct look *l)
 
 static const char *group_names(const json_t *cluster, struct arena *a)
 {
-	const char *all = "";
-	size_t i;
-	json_t *g;
-
-	json_array_foreach(json_at(cluster, "InstanceGroups"), i, g)
-		all = arena_printf(a, "%s%s%s", all, i ? ", " : "",
-				   json_str_or(g, "InstanceGroupName", "?"));
-	return all;
+	return texts_named(a, json_at(cluster, "InstanceGroups"), "InstanceGroupName",
+			   LISTING_SHORT);
 }
 
 static void check_cluster(const struct node_class_wish *w, struct findings *f)

@@ -158,7 +158,8 @@ static void users_plan(struct step_ctx *c, struct exchange *x)
 					  step_input(c, "name"), pools);
 
 		err_field(e, "/name", step_input(c, "name"), "a class without pools");
-		err_fix(e, "Delete these node pools first, then retry.");
+		err_fix(e,
+			"Remove these node pools with delete_node_pool first, then retry.");
 	}
 }
 

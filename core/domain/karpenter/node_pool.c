@@ -27,14 +27,7 @@ const json_t *node_pool_values(const json_t *object, const char *key)
 
 static const char *joined(struct arena *a, const json_t *list)
 {
-	const char *all = "";
-	size_t i;
-	json_t *v;
-
-	json_array_foreach(list, i, v)
-		all = arena_printf(a, "%s%s%s", all, i ? ", " : "",
-				   json_string_value(v) ? json_string_value(v) : "?");
-	return all;
+	return texts_named(a, list, NULL, LISTING_SHORT);
 }
 
 /* Types of the class's groups: the cluster's own words, not the class's status, which

@@ -61,14 +61,7 @@ static json_t *types_of(const struct pending_world *w, const json_t *class)
 
 static const char *joined(const struct pending_world *w, const json_t *list)
 {
-	const char *all = "";
-	size_t i;
-	json_t *v;
-
-	json_array_foreach(list, i, v)
-		all = arena_printf(w->arena, "%s%s%s", all, i ? ", " : "",
-				   json_string_value(v) ? json_string_value(v) : "?");
-	return all;
+	return texts_named(w->arena, list, NULL, LISTING_LONG);
 }
 
 /* Of the pool's types those that the class has. *ret_odd: one written as EC2's. */

@@ -1,26 +1,21 @@
 #include "core/domain/karpenter/users.h"
+#include "core/base/listing.h"
 
 #include "core/json/tree.h"
 
-enum { NAMES_SHOWN = 8 };
-
 const char *users_names(struct arena *a, const json_t *items)
 {
-	const char *all = NULL;
+	struct listing all = listing_new(a, ", ", LISTING_SHORT);
 	size_t i;
 	json_t *v;
 
 	json_array_foreach(items, i, v) {
 		const char *ns = json_str_at(v, "metadata.namespace");
 
-		if (i == NAMES_SHOWN)
-			return arena_printf(a, "%s and %zu more", all,
-					    json_array_size(items) - NAMES_SHOWN);
-		all = arena_printf(a, "%s%s%s%s%s", all ? all : "", all ? ", " : "",
-				   ns ? ns : "", ns ? "/" : "",
-				   json_str_or(v, "metadata.name", "?"));
+		listing_add(&all, "%s%s%s", ns ? ns : "", ns ? "/" : "",
+			    json_str_or(v, "metadata.name", "?"));
 	}
-	return all;
+	return all.n ? listing_text(&all) : NULL;
 }
 
 json_t *users_find(const json_t *items, const char *name)

@@ -1,8 +1,11 @@
 /* Whether the compute subnet has addresses for the nodes. */
 #include "core/domain/network/compute_subnet.h"
 
+#include "core/domain/hyperpod/group_takes.h"
+#include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/hyperpod/wish.h"
 #include "core/domain/step/read.h"
+#include "core/domain/step/texts.h"
 #include "core/json/tree.h"
 
 /*
@@ -56,43 +59,108 @@ static int64_t addresses_each(struct step_ctx *c)
 	return most > 0 ? most : node_addresses(NULL, mode);
 }
 
+/*
+ * What is promised of the subnet: nodes of this cluster's groups that were asked for
+ * and have not come, and what EKS needs for its own interfaces where the subnet is one
+ * of the control plane's (five while it upgrades, sixteen as AWS advises).
+ * https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html
+ */
+enum { EKS_RESERVE = 16 };
+
+static int64_t reserved(struct step_ctx *c)
+{
+	return texts_have(json_at(c->data, "eks.subnet_ids"),
+			  json_str_at(c->data, "subnet.id"))
+		       ? EKS_RESERVE
+		       : 0;
+}
+
+static const char *subnet_of_group(const json_t *cluster, const json_t *group)
+{
+	const char *own = json_str_at(group, "OverrideVpcConfig.Subnets.0");
+
+	return own ? own : json_str_at(cluster, "VpcConfig.Subnets.0");
+}
+
+static int64_t promised(struct step_ctx *c)
+{
+	const json_t *cluster = saw(c, "hyperpod");
+	const char *group = step_input(c, "group_name");
+	int64_t n = 0;
+	size_t i;
+	json_t *g;
+
+	json_array_foreach(json_at(cluster, "InstanceGroups"), i, g)
+		if (streq(json_str_or(c->data, "subnet.id", "-"),
+			  subnet_of_group(cluster, g)) &&
+		    !(group && streq(json_str_at(g, "InstanceGroupName"), group)))
+			n += group_is_owed(g);
+	return n;
+}
+
 bool subnet_room_observe(struct step_ctx *c, struct exchange *x)
 {
 	return instance_type_read(c, x) ||
 	       (json_at(c->data, "subnet.id") &&
 		read_aws(c, x, "subnet", AWS_EC2_DescribeSubnets,
 			 json_packf(c->arena, "{s:[s]}", "SubnetIds",
-				    step_get(c, "subnet.id"))));
+				    step_get(c, "subnet.id")))) ||
+	       (json_at(c->data, "subnet.id") && hyperpod_read(c, x));
 }
 
 void subnet_room_plan(struct step_ctx *c, struct exchange *x)
 {
-	int64_t each = addresses_each(c);
-	int64_t need = each * wish_more(c);
-	/* EC2 keeps five addresses of every subnet. */
-	int64_t left = json_int_or(saw(c, "subnet"), "Subnets.0.AvailableIpAddressCount",
-				   (1 << (32 - COMPUTE_SUBNET_BITS)) - 5);
+	const int64_t each = addresses_each(c);
+	const int64_t need = each * wish_more(c);
+	const int64_t owed = each * promised(c) + reserved(c);
+	const json_t *subnet = json_at(saw(c, "subnet"), "Subnets.0");
+	/* EC2 keeps five addresses of every subnet; ours is new when it has no id. */
+	const int64_t fresh = (1 << (32 - COMPUTE_SUBNET_BITS)) - 5;
+	const int64_t free = json_int_or(subnet, "AvailableIpAddressCount",
+					 json_at(c->data, "subnet.id") ? -1 : fresh);
+	const int64_t left = free - owed;
 
 	(void)x;
 	/* Our own nodes hold theirs already when this is looked at again. */
 	if (json_at(c->data, "addresses"))
 		return;
+	if (free < 0) {
+		step_not_known(c, "addresses",
+			       "whether %lld addresses are free in the subnet %s",
+			       (long long)need, step_get(c, "subnet.id"));
+		return;
+	}
+	if (json_len_at(saw(c, "type"), "InstanceTypes") < json_array_size(wish_types(c)))
+		step_not_known(c, "addresses",
+			       "how many addresses a node of %s takes; %lld are reckoned "
+			       "with",
+			       wish_types_text(c), (long long)each);
 	if (left < need) {
 		struct err *e = step_fail(
 			c, ERR_QUOTA,
-			"the subnet %s has %lld free addresses, %lld are needed",
-			step_get(c, "subnet.id"), (long long)left, (long long)need);
+			"the subnet %s has %lld free addresses, %s%lld are needed",
+			step_get(c, "subnet.id"), (long long)free,
+			owed ? arena_printf(
+				       c->arena,
+				       "%lld of them are promised to nodes that are "
+				       "still to come or kept for the control plane, ",
+				       (long long)owed)
+			     : "",
+			(long long)need);
 		err_field(e, "/count",
 			  arena_printf(c->arena, "%lld", (long long)wish_more(c)),
 			  arena_printf(c->arena,
 				       "at most %lld nodes of %lld addresses each",
-				       (long long)(left / each), (long long)each));
+				       (long long)(left > 0 ? left / each : 0),
+				       (long long)each));
 		err_fix(e,
 			"Ask for fewer nodes, interface mode efa-only, or another zone.");
 		return;
 	}
 	step_save(c, "addresses",
-		  json_pack("{s:I, s:I, s:I}", "each", (json_int_t)each, "needed",
-			    (json_int_t)need, "free", (json_int_t)left));
+		  json_pack("{s:I, s:I, s:I, s:I, s:I, s:s}", "each", (json_int_t)each,
+			    "needed", (json_int_t)need, "free", (json_int_t)left,
+			    "promised", (json_int_t)owed, "left",
+			    (json_int_t)(left - need), "verdict", "fits"));
 	step_event(c, "addresses", json_deep_copy(json_at(c->data, "addresses")));
 }

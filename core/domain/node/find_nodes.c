@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "core/base/listing.h"
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/node/node_action.h"
 #include "core/domain/step/read.h"
@@ -72,21 +73,21 @@ bool find_nodes_observe(struct step_ctx *c, struct exchange *x)
 
 static bool fail_unknown(struct step_ctx *c, const json_t *list)
 {
-	struct buf names;
+	struct listing names = listing_new(c->arena, ", ", LISTING_SHORT);
+	const char *all;
 	size_t i;
 	json_t *node;
 	struct err *e;
 
-	buf_init(&names, c->arena, 400);
 	json_array_foreach(list, i, node)
 		if (node_saw_gone(c, i) && !json_at(c->data, "nodes"))
-			buf_printf(&names, "%s%s", names.len ? ", " : "",
-				   json_str_or(node, "asked", "?"));
-	if (!names.len)
+			listing_add(&names, "%s", json_str_or(node, "asked", "?"));
+	if (!names.n)
 		return false;
+	all = listing_text(&names);
 	e = step_fail(c, ERR_NOT_FOUND, "the cluster %s has no node %s", hyperpod_name(c),
-		      buf_cstr(&names));
-	err_field(e, "/nodes", buf_cstr(&names), "names from list_nodes");
+		      all);
+	err_field(e, "/nodes", all, "names from list_nodes");
 	err_fix(e, "Look at list_nodes, and name nodes of this cluster only.");
 	return true;
 }

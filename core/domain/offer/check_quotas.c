@@ -1,5 +1,6 @@
 /* check_quotas: limits, less what all clusters use. */
 #include "core/domain/cluster/cluster_in.h"
+#include "core/domain/hyperpod/instance_types.h"
 #include "core/domain/hyperpod/preflight.h"
 #include "core/domain/offer/cached.h"
 #include "core/domain/offer/usage.h"
@@ -30,16 +31,20 @@ static const struct field quotas_in[] = {
 static const struct field quota_out[] = {
 	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name in Service Quotas."),
 	OUT("code", FIELD_STR, .doc = "Its code."),
-	OUT("limit", FIELD_NUM, .flags = FIELD_REQUIRED, .doc = "What it allows."),
+	OUT("limit", FIELD_NUM, .doc = "What it allows; absent: it could not be read."),
 	OUT("used", FIELD_INT, .doc = "What all clusters have of it, there or coming."),
 	OUT("left", FIELD_NUM, .doc = "What that leaves."),
 	OUT("needed", FIELD_INT, .flags = FIELD_REQUIRED, .doc = "What is asked for."),
-	OUT("fits", FIELD_BOOL, .flags = FIELD_REQUIRED, .doc = "It is enough."),
+	OUT("fits", FIELD_BOOL, .flags = FIELD_REQUIRED | FIELD_NULLABLE,
+	    .doc = "It is enough; null: not known, see why."),
+	OUT("why", FIELD_STR, .doc = "Why it is not known."),
 	FIELD_END};
 
 static const struct field quotas_out[] = {
-	OUT("fits", FIELD_BOOL, .flags = FIELD_REQUIRED,
-	    .doc = "All of them are enough."),
+	OUT("fits", FIELD_BOOL, .flags = FIELD_REQUIRED | FIELD_NULLABLE,
+	    .doc = "All of them are enough (true), one is not (false), or null: that is "
+		   "not known."),
+	OUT("why", FIELD_STR, .doc = "Why it is not known."),
 	{.name = "items",
 	 .type = FIELD_OBJECT,
 	 .flags = FIELD_REQUIRED | FIELD_MANY,
@@ -53,46 +58,99 @@ static const struct field quotas_out[] = {
 	    .doc = "When the cloud said so."),
 	FIELD_END};
 
+/* In the order of what may be said of several: one "no" outweighs all. */
+enum verdict_word { FITS, NOT_KNOWN, DOES_NOT };
+
 struct judging {
 	const struct check_quotas *in;
 	const json_t *quotas;
 	const struct usage *usage;
 	json_t *items, *unreadable;
-	bool fits;
+	enum verdict_word all;
+	const char *why; /* of the first that is not known */
 };
 
-/* Adds the quota of that name, or notes that it cannot be read. used < 0: it is a
- * limit of its own for each cluster, or nobody knows. */
-static void judge(struct judging *j, const char *name, int64_t used)
+static json_t *verdict_tree(enum verdict_word v)
 {
-	const json_t *q = json_find(j->quotas, "QuotaName", name);
-	const double limit = json_num_or(q, "Value", 0);
-	const bool fits = limit - (double)(used > 0 ? used : 0) >= (double)j->in->count;
-	json_t *row;
+	return v == NOT_KNOWN ? json_null() : json_boolean(v == FITS);
+}
 
-	if (!q) {
-		json_push(j->unreadable, json_string(name));
-		return;
+/* Which quota it is; `used` < 0: a limit of its own for each cluster, so that what
+ * others have does not matter. */
+struct bearing {
+	const char *name;
+	int64_t used;
+	bool counted; /* it depends on what all clusters use, and all were counted */
+};
+
+/* What is used is a least where clusters could not be counted: a "no" holds, a "yes"
+ * does not. */
+static enum verdict_word judge_room(const struct judging *j, const struct bearing *b,
+				    const json_t *quota, const char **ret_why)
+{
+	const double limit = json_num_or(quota, "Value", 0);
+	const double left = limit - (double)(b->used > 0 ? b->used : 0);
+
+	*ret_why = NULL;
+	if (!quota) {
+		*ret_why = "the account does not show this quota";
+		return NOT_KNOWN;
 	}
-	row = json_pack("{s:s, s:s*, s:f, s:I, s:b}", "name", name, "code",
-			json_str_at(q, "QuotaCode"), "limit", limit, "needed",
-			(json_int_t)j->in->count, "fits", fits);
-	if (used >= 0)
-		usage_put(row, limit, used);
+	if (left < (double)j->in->count)
+		return DOES_NOT;
+	if (b->counted)
+		return FITS;
+	*ret_why = "not all clusters could be counted";
+	return NOT_KNOWN;
+}
+
+static void judge(struct judging *j, const struct bearing *b)
+{
+	const json_t *q = json_find(j->quotas, "QuotaName", b->name);
+	const char *why;
+	const enum verdict_word v = judge_room(j, b, q, &why);
+	json_t *row =
+		json_pack("{s:s, s:s*, s:I, s:o, s:s*}", "name", b->name, "code",
+			  json_str_at(q, "QuotaCode"), "needed", (json_int_t)j->in->count,
+			  "fits", verdict_tree(v), "why", why);
+
+	if (q)
+		json_put(row, "limit", json_real(json_num_or(q, "Value", 0)));
+	else
+		json_push(j->unreadable, json_string(b->name));
+	if (q && b->used >= 0)
+		usage_put(row, json_num_or(q, "Value", 0), b->used);
 	json_push(j->items, row);
-	j->fits = j->fits && fits;
+	if (v == NOT_KNOWN && !j->why)
+		j->why = why;
+	j->all = v > j->all ? v : j->all;
 }
 
 static void judge_all(struct call *c, struct judging *j)
 {
-	const bool known = usage_is_known(j->usage);
+	const struct usage *u = j->usage;
+	const bool all = usage_is_known(u) && u->uncounted == 0;
 	const bool spot = streq(j->in->capacity_type, "spot");
+	const struct bearing of[] = {
+		{quota_name(c->arena, j->in->instance_type, j->in->capacity_type),
+		 usage_is_known(u) ? usage_of(u, j->in->instance_type, spot) : -1, all},
+		{"Maximum number instances allowed per SageMaker HyperPod cluster", -1,
+		 true},
+		{"Total number of instances allowed across SageMaker HyperPod clusters",
+		 usage_is_known(u) ? usage_of_all(u) : -1, all},
+	};
 
-	judge(j, quota_name(c->arena, j->in->instance_type, j->in->capacity_type),
-	      known ? usage_of(j->usage, j->in->instance_type, spot) : -1);
-	judge(j, "Maximum number instances allowed per SageMaker HyperPod cluster", -1);
-	judge(j, "Total number of instances allowed across SageMaker HyperPod clusters",
-	      known ? usage_of_all(j->usage) : -1);
+	if (!instance_type_is_known(j->in->instance_type)) {
+		j->all = NOT_KNOWN;
+		j->why = arena_printf(
+			c->arena,
+			"%s is no instance type of HyperPod that this version knows; "
+			"like it are %s",
+			j->in->instance_type,
+			instance_type_nearest(c->arena, j->in->instance_type));
+	}
+	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++)
+		judge(j, &of[i]);
 }
 
 static bool run_quotas(struct call *c, const void *in, struct reply *ret, struct err *e)
@@ -102,7 +160,7 @@ static bool run_quotas(struct call *c, const void *in, struct reply *ret, struct
 			    .usage = &usage,
 			    .items = json_new_list(c->arena),
 			    .unreadable = json_new_list(c->arena),
-			    .fits = true};
+			    .all = FITS};
 	json_t *out;
 	int64_t at_ms;
 	char at[TIME_TEXT];
@@ -116,10 +174,11 @@ static bool run_quotas(struct call *c, const void *in, struct reply *ret, struct
 	usage_read(c, &usage);
 	judge_all(c, &j);
 	reply_tree(c, ret,
-		   json_packf(c->arena, "{s:b, s:O, s:I, s:O, s:s}", "fits", j.fits,
-			      "items", j.items, "uncounted", (json_int_t)usage.uncounted,
-			      "unreadable", j.unreadable, "observed_at",
-			      time_rfc3339(at_ms, at)));
+		   json_packf(c->arena, "{s:o, s:s*, s:O, s:I, s:O, s:s}", "fits",
+			      verdict_tree(j.all), "why",
+			      j.all == NOT_KNOWN ? j.why : NULL, "items", j.items,
+			      "uncounted", (json_int_t)usage.uncounted, "unreadable",
+			      j.unreadable, "observed_at", time_rfc3339(at_ms, at)));
 	return true;
 }
 

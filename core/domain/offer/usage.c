@@ -1,5 +1,6 @@
 #include "core/domain/offer/usage.h"
 
+#include "core/domain/hyperpod/group_takes.h"
 #include "core/domain/offer/cached.h"
 #include "core/json/tree.h"
 
@@ -48,14 +49,6 @@ bool usage_is_known(const struct usage *u)
 	return u->listed;
 }
 
-static int64_t nodes_of(const json_t *group)
-{
-	const int64_t there = json_int_or(group, "CurrentCount", 0);
-	const int64_t asked = json_int_or(group, "TargetCount", 0);
-
-	return asked > there ? asked : there;
-}
-
 int64_t usage_of(const struct usage *u, const char *instance_type, bool spot)
 {
 	int64_t n = 0;
@@ -63,10 +56,7 @@ int64_t usage_of(const struct usage *u, const char *instance_type, bool spot)
 	json_t *g;
 
 	json_array_foreach(u->groups, i, g)
-		if (streq(json_str_at(g, "InstanceType"), instance_type) &&
-		    (json_at(g, "CapacityRequirements.Spot") != NULL) == spot &&
-		    !json_str_at(g, "TrainingPlanArn"))
-			n += nodes_of(g);
+		n += group_takes(g, instance_type, spot);
 	return n;
 }
 
@@ -77,7 +67,7 @@ int64_t usage_of_all(const struct usage *u)
 	json_t *g;
 
 	json_array_foreach(u->groups, i, g)
-		n += nodes_of(g);
+		n += group_takes_all(g);
 	return n;
 }
 

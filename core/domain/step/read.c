@@ -1,9 +1,11 @@
 #include "core/domain/step/read.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 #include "core/domain/cluster/eks_access.h"
 #include "core/json/tree.h"
+#include "core/op/refusal.h"
 
 /*
  * c->seen.<key> = {op, paged, in, ok, missing, code, message, out, text, next};
@@ -146,6 +148,11 @@ void read_seen(struct step_ctx *c, const struct answer *a)
 	json_put_str(entry, "code", a->ok ? "" : a->code ? a->code : "");
 	json_put_str(entry, "message", a->message ? a->message : "");
 	json_put_str(entry, "text", a->text);
+	json_put_str(entry, "call", a->call);
+	json_put_int(entry, "status", a->status);
+	json_put_int(entry, "errc", (int64_t)a->errc);
+	json_put_str(entry, "request_id", a->request_id);
+	json_put_str(entry, "bucket_region", a->bucket_region);
 	if (a->ok && a->out)
 		keep_out(c, entry, a);
 }
@@ -178,6 +185,49 @@ const char *saw_code(const struct step_ctx *c, const char *key)
 const char *saw_message(const struct step_ctx *c, const char *key)
 {
 	return json_str_or(entry_of(c, key), "message", "");
+}
+
+bool saw_refused(const struct step_ctx *c, const char *key)
+{
+	return json_at(entry_of(c, key), "ok") && !saw_ok(c, key) && !saw_missing(c, key);
+}
+
+/* The answer as it was, but for its tree. */
+static struct answer answer_of(const struct step_ctx *c, const char *key)
+{
+	const json_t *entry = entry_of(c, key);
+	const char *call = json_str_or(entry, "call", "");
+
+	return (struct answer){
+		.via = str_starts(call, "kubernetes:") ? VIA_KUBE : VIA_AWS,
+		.call = call,
+		.ok = saw_ok(c, key),
+		.status = (int)json_int_or(entry, "status", 0),
+		.code = saw_code(c, key),
+		.message = saw_message(c, key),
+		.request_id = json_str_or(entry, "request_id", ""),
+		.bucket_region = json_str_at(entry, "bucket_region"),
+		.errc = (enum errc)json_int_or(entry, "errc", 0),
+	};
+}
+
+const char *saw_why(const struct step_ctx *c, const char *key)
+{
+	const struct answer a = answer_of(c, key);
+
+	return refusal_text(c->arena, &a);
+}
+
+struct err *step_fail_saw(struct step_ctx *c, const char *key, const char *fmt, ...)
+{
+	const struct answer a = answer_of(c, key);
+	va_list ap;
+	const char *text;
+
+	va_start(ap, fmt);
+	text = arena_vprintf(c->arena, fmt, ap);
+	va_end(ap);
+	return step_fail_answer(c, &a, "%s", text);
 }
 
 bool gone_twice(struct step_ctx *c, const char *key, int64_t spacing_s, const char *what)

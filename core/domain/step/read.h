@@ -51,6 +51,13 @@ bool saw_missing(const struct step_ctx *c, const char *key);
 /* "" when the read went well. */
 const char *saw_code(const struct step_ctx *c, const char *key);
 const char *saw_message(const struct step_ctx *c, const char *key);
+/* "HTTP 403 Forbidden, request 4442…": why a read taught nothing, in brief. */
+const char *saw_why(const struct step_ctx *c, const char *key);
+/* Neither the thing nor its absence was seen: the read was refused. */
+bool saw_refused(const struct step_ctx *c, const char *key);
+/* Fails with what the read was refused for: cause, request id, fix. */
+struct err *step_fail_saw(struct step_ctx *c, const char *key, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4), returns_nonnull));
 
 /*
  * Gone means that two reads agree, spaced beyond the lag of lists: true when

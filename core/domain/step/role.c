@@ -76,7 +76,9 @@ static void take_over(struct step_ctx *c, struct exchange *x)
 	}
 	e = step_fail(c, ERR_FOREIGN_OBJECT, "a role named %s exists and is not ours",
 		      role_of(c));
-	err_fix(e, "Rename or delete that role, or give a role of your own.");
+	err_fix(e,
+		"That role belongs to somebody else and stays as it is: give a role of "
+		"your own.");
 }
 
 void role_create_plan(struct step_ctx *c, struct exchange *x)

@@ -29,7 +29,7 @@ static void bucket_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	}
 	if (saw_missing(c, "bucket")) {
-		if (c->planning && streq(bucket, name_bucket(c)))
+		if (c->n_planned && streq(bucket, name_bucket(c)))
 			return; /* an earlier stage makes it */
 		e = step_fail(c, ERR_CLOUD_NOT_FOUND, "there is no bucket named %s",
 			      bucket);
@@ -38,10 +38,11 @@ static void bucket_plan(struct step_ctx *c, struct exchange *x)
 		err_fix(e, "Create it, or leave `bucket` out to use the shared one.");
 		return;
 	}
-	e = step_fail(c, ERR_STORAGE_FAILED, "the bucket %s is not open to us (%s)",
-		      bucket, saw_code(c, "bucket"));
-	err_field(e, "/bucket", bucket, "a bucket that our role may list");
-	e->retry = RETRY_HUMAN;
+	e = step_fail_saw(c, "bucket", "the bucket %s is not open to us: %s", bucket,
+			  saw_why(c, "bucket"));
+	str_copy(e->field, sizeof(e->field), "/bucket");
+	if (!e->seen[0])
+		err_field(e, "/bucket", bucket, "a bucket that our role may list");
 }
 
 /* --- the driver's right to it --------------------------------------------------- */

@@ -2,6 +2,7 @@
  * delete_storage.c - unmounts: claim, volume, the driver's right. The bucket
  * and its objects are the user's and stay.
  */
+#include "core/base/listing.h"
 #include "core/domain/cluster/eks_access.h"
 #include "core/domain/cluster/kinds.h"
 #include "core/domain/stake/stake.h"
@@ -76,7 +77,7 @@ static bool is_probe(const struct step_ctx *c, const json_t *pod)
 static void users_plan(struct step_ctx *c, struct exchange *x)
 {
 	const json_t *pods = json_at(saw(c, "pods"), "items");
-	struct buf names;
+	struct listing names = listing_new(c->arena, ", ", LISTING_LONG);
 	size_t i;
 	json_t *pod;
 
@@ -84,19 +85,17 @@ static void users_plan(struct step_ctx *c, struct exchange *x)
 	if (is_foreign(c, "claim", storage_name(c), saw(c, "claim")) ||
 	    is_foreign(c, "volume", storage_volume(c), saw(c, "volume")))
 		return;
-	buf_init(&names, c->arena, 300);
 	json_array_foreach(pods, i, pod)
 		if (uses_claim(pod, storage_name(c)) && !has_ended(pod) &&
 		    !is_probe(c, pod))
-			buf_printf(&names, "%s%s", names.len ? ", " : "",
-				   json_str_or(pod, "metadata.name", "?"));
-	if (names.len == 0)
+			listing_add(&names, "%s", json_str_or(pod, "metadata.name", "?"));
+	if (names.n == 0)
 		(void)stake_settle(c, stake_rows(c, things(c)), "the storage");
-	if (names.len) {
+	if (names.n) {
 		struct err *e =
 			step_fail(c, ERR_BLOCKED, "pods still use the storage %s: %s",
-				  storage_name(c), buf_cstr(&names));
-		err_fix(e, "Delete the workloads of these pods, then retry.");
+				  storage_name(c), listing_text(&names));
+		err_fix(e, "End the workloads of these pods, then retry.");
 	}
 }
 

@@ -193,7 +193,8 @@ static bool volume_refused(struct step_ctx *c)
 			c, ERR_STATE_CONFLICT,
 			"the volume %s has the handle we need: pods of both would hang",
 			twin);
-		err_fix(e, "Delete that volume, or choose another name for the storage.");
+		err_fix(e,
+			"Choose another name for the storage; that volume stays as it is.");
 		return true;
 	}
 	if (is_foreign(c, "volume", storage_volume(c), there))
@@ -208,7 +209,8 @@ static bool volume_refused(struct step_ctx *c)
 		json_str_or(there, "spec.csi.volumeAttributes.bucketName", "?"));
 	err_field(e, "/bucket", storage_bucket(c),
 		  json_str_at(there, "spec.csi.volumeAttributes.bucketName"));
-	err_fix(e, "Delete the storage first, or choose another name.");
+	err_fix(e,
+		"Choose another name, or unmount that storage with delete_storage first.");
 	return true;
 }
 
@@ -225,7 +227,7 @@ static bool claim_refused(struct step_ctx *c)
 		return false;
 	e = step_fail(c, ERR_STATE_CONFLICT, "the claim %s is for another volume, %s",
 		      claim_id(c), volume);
-	err_fix(e, "Delete that claim, or choose another name for the storage.");
+	err_fix(e, "Choose another name for the storage; that claim stays as it is.");
 	return true;
 }
 

@@ -78,14 +78,15 @@ export function Quota({form}: {form: AnyForm})
 
 	if (!data || !able)
 		return null;
-	const short = data.items.filter(i => !i.fits);
+	const short = data.items.filter(i => i.fits === false);
 
 	return <SpaceBetween size='xxs'>
 		{data.fits && <StatusIndicator type='success'>{t('create.quotaFits')}</StatusIndicator>}
 		{data.fits && data.items.filter(i => i.left !== undefined).map(i => <Box key={i.name} variant='small'>
-			{t('create.quotaLeft', {name: i.name, left: number(i.left!), limit: number(i.limit)})}</Box>)}
+			{t('create.quotaLeft', {name: i.name, left: number(i.left!), limit: number(i.limit ?? 0)})}</Box>)}
 		{short.map(i => <StatusIndicator key={i.name} type='error'>{t('create.quotaShort', {name: i.name, code: i.code ?? '',
-			limit: number(i.limit), left: number(i.left ?? i.limit), needed: i.needed})}</StatusIndicator>)}
+			limit: number(i.limit ?? 0), left: number(i.left ?? i.limit ?? 0), needed: i.needed})}</StatusIndicator>)}
+		{data.fits === null && data.why && <StatusIndicator type='warning'>{data.why}</StatusIndicator>}
 		{data.uncounted > 0 && <StatusIndicator type='warning'>{t('create.quotaUncounted', {n: data.uncounted})}</StatusIndicator>}
 	</SpaceBetween>;
 }

@@ -33,7 +33,7 @@ function Checks({checks}: {checks: Check[]})
 	/* Limit less what all clusters use already. */
 	const left = (c: Check) => c.what === 'quota' ? Math.max(0, n(c, 'limit') - n(c, 'used')) : n(c, 'free');
 
-	return <Table variant='embedded' contentDensity='compact' items={distinct(checks)} wrapLines
+	return <Table variant='embedded' contentDensity='compact' items={distinct(checks).filter(c => c.data.needed !== undefined)} wrapLines
 		header={<Box variant='h3'>{t('plan.checks')}</Box>}
 		columnDefinitions={[
 			{id: 'what', header: t('plan.check'), isRowHeader: true, cell: c => c.what === 'quota'

@@ -1,0 +1,110 @@
+#include "core/op/refusal.h"
+
+#include <string.h>
+
+#include "core/base/str.h"
+#include "core/op/denial.h"
+
+static const char *via_source(const struct answer *a)
+{
+	switch (a->via) {
+	case VIA_AWS:
+		return "aws";
+	case VIA_KUBE:
+		return "kubernetes";
+	case VIA_HELM:
+		return "helm";
+	case VIA_NONE:
+		break;
+	}
+	return "cloud";
+}
+
+static const char *text_or(const char *z, const char *other)
+{
+	return z && *z ? z : other;
+}
+
+const char *refusal_text(struct arena *a, const struct answer *ans)
+{
+	const char *code = text_or(ans->code, "");
+	const char *said = code[0] ? code : text_or(ans->message, "no answer");
+	const char *id = text_or(ans->request_id, NULL);
+
+	return arena_printf(a, "%s%s%s%s",
+			    ans->status > 0 && ans->via != VIA_HELM
+				    ? arena_printf(a, "HTTP %d ", ans->status)
+				    : "",
+			    said, id ? ", request " : "", id ? id : "");
+}
+
+/* --- what S3 says by a status ------------------------------------------------ */
+
+struct status_row {
+	int status;
+	enum retry_word retry;
+	const char *fix; /* %s: our region */
+};
+
+/* AWS's list: 301 and 400 for another region, 403 for a bucket that is not open to
+ * us, 400 for a signature or session that S3 cannot use there. */
+static const struct status_row s3_rows[] = {
+	{301, RETRY_HUMAN,
+	 "The bucket is in another region. Use a bucket in %s, or copy its objects to one."},
+	{307, RETRY_BACKOFF,
+	 "The bucket is new and its name is still being announced. Repeat in a few minutes; "
+	 "we work in %s."},
+	{400, RETRY_HUMAN,
+	 "S3 could not use our signature: check that the credentials are valid for %s (an "
+	 "opt-in region must be enabled for the account), and that the clock is right. A "
+	 "bucket in another region is answered like this, too."},
+	{403, RETRY_HUMAN,
+	 "The bucket exists and is closed to us. Allow s3:ListBucket (and s3:GetObject, "
+	 "s3:PutObject as needed) to our role in %s, in the role's policy and, where the "
+	 "bucket belongs to another account, in the bucket's policy too."},
+};
+
+static bool is_elsewhere(const struct step_ctx *c, const struct answer *a)
+{
+	return a->bucket_region && !streq(a->bucket_region, c->where->region);
+}
+
+static void explain_s3(const struct step_ctx *c, const struct answer *a, struct err *e)
+{
+	if (is_elsewhere(c, a)) {
+		e->retry = RETRY_HUMAN;
+		str_copy(e->seen, sizeof(e->seen), a->bucket_region);
+		str_copy(e->expected, sizeof(e->expected),
+			 arena_printf(c->arena, "a bucket in %s", c->where->region));
+		err_fix(e,
+			"The bucket is in %s, and this installation works in %s: use a "
+			"bucket in %s, or copy its objects to one.",
+			a->bucket_region, c->where->region, c->where->region);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(s3_rows) / sizeof(*s3_rows); i++)
+		if (s3_rows[i].status == a->status && !e->fix[0]) {
+			const char *head = s3_rows[i].fix, *at = strstr(head, "%s");
+
+			e->retry = s3_rows[i].retry;
+			err_fix(e, "%.*s%s%s", (int)(at - head), head, c->where->region,
+				at + 2);
+		}
+}
+
+/* --- all -------------------------------------------------------------------------- */
+
+void refusal_explain(const struct step_ctx *c, const struct answer *a, struct err *e)
+{
+	const bool s3 = a->via == VIA_AWS && a->call && str_starts(a->call, "s3:");
+	const char *said = text_or(a->message, "");
+
+	if (s3 && a->bucket_region)
+		said = arena_printf(c->arena, "%s (the bucket is in %s)", said,
+				    a->bucket_region);
+	err_because(e, a->call ? a->call : via_source(a), text_or(a->code, ""), said,
+		    text_or(a->request_id, ""));
+	denial_explain(e, a->message, c->arena);
+	if (s3 && !a->ok)
+		explain_s3(c, a, e);
+}
