@@ -50,7 +50,7 @@ static const struct field get_logs_in[] = {
 	      .doc = "Only lines that this regular expression matches (PCRE)."),
 	FIELD(struct get_logs, limit_bytes, .min = 256, .max = TEXT_MAX, .dflt = "4096",
 	      .unit = "bytes",
-	      .doc = "Most text; of more, the end is given. All of a log gives "
+	      .doc = "Most text; of more, the end is given. All of it gives "
 		     "logs:download."),
 	FIELD(struct get_logs, timestamps, .doc = "Each line begins with its time."),
 	FIELD_END};
