@@ -239,8 +239,10 @@ static const struct scene classes[] = {
 	 .input = "{'name':'gpu','instance_groups':['e']}",
 	 .data = "{" EKS "}",
 	 .answers =
-		 "{'kubernetes:get hyperpodnodeclasses':{'status':{'conditions':[{'type':"
-		 "'Ready','status':'False','message':'Instance group e was not found'}]}}}",
+		 "{'kubernetes:get hyperpodnodeclasses':{'metadata':{'name':'gpu','labels':{"
+		 "'app.kubernetes.io/managed-by':'instantstart'}},'spec':{'instanceGroups':["
+		 "'e']},'status':{'conditions':[{'type':'Ready','status':'False','message':"
+		 "'Instance group e was not found'}]}}}",
 	 .says = {"wait: the node class gpu to be ready: Instance group e was not found"}},
 	{.id = "a class that pools refer to",
 	 .kind = "delete_node_class",

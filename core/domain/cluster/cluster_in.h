@@ -57,9 +57,7 @@ const char *meant_cluster_name(struct arena *a, const json_t *value);
 #define FIELDS_MADE(S)                                                                   \
 	FIELD_MAP_OF(S, tags, .max = 40, .keys = TAG_KEY_PATTERN,                        \
 		     .pattern = TAG_VALUE_PATTERN,                                       \
-		     .doc = "Tags for everything that is made, besides ours. Keys have " \
-			    "1 to 128 letters, digits, spaces and _.:/=+@- and do not "  \
-			    "begin with aws:."),                                         \
+		     .doc = "Tags for everything that is made, besides ours."),          \
 		FIELD(S, permissions_boundary,                                           \
 		      .pattern = "arn:aws[a-z-]*:iam::([0-9]{12}|aws):policy/.{1,512}",  \
 		      .doc = "ARN of a policy that bounds every role that is made.")
