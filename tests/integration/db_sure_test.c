@@ -123,6 +123,11 @@ static const struct sample {
 	 false},
 	{&Q_migration_add, {"999", "0999_x", "sha"}, false},
 	{&Q_ready_write, {NULL}, false},
+	{&Q_heartbeat_put, {"poller", "host/7", "30000"}, false},
+	{&Q_heartbeat_end, {"host/1"}, false},
+	{&Q_credential_note, {"false", "env", "expired", "renew them"}, false},
+	{&Q_cluster_sweep, {NULL}, true},
+	{&Q_node_seen, {"seen", "i-1", "{\"ready\":\"False\"}", "Failure"}, false},
 };
 enum { N_SAMPLES = sizeof(samples) / sizeof(*samples) };
 
@@ -160,6 +165,10 @@ static const char *const world[] = {
 		"\"target\":\"run\",\"digest\":\"run\",\"locks\":[\"cluster/run\"]") "')",
 	"select op_claim('w', 60000)",
 	"select op_submit('" SUBMIT("op_wait", "\"target\":\"w\",\"digest\":\"w\"") "')",
+	"select heartbeat_put('poller', 'host/1', 60000)",
+	"insert into catalog (kind, cluster, name, observed, observed_at, created_at, updated_at) values"
+	" ('node', 'seen', 'g-1', '{\"instance_id\":\"i-1\",\"status\":\"Running\",\"group\":\"g\"}',"
+	" j_now(), j_now(), j_now()), ('node', 'nobody', 'g-1', '{}', j_now(), j_now(), j_now())",
 	NULL,
 };
 /* clang-format on */

@@ -1,5 +1,6 @@
 /* The managed autoscaler: its switch and its objects against recorded answers. Each row
  * is named by what went wrong for somebody. */
+#include "core/domain/karpenter/karpenter.h"
 #include "tests/unit/domain_scene.h"
 
 #define EKS                                                                              \
@@ -239,7 +240,8 @@ static const struct scene classes[] = {
 	 .input = "{'name':'gpu','instance_groups':['e']}",
 	 .data = "{" EKS "}",
 	 .answers =
-		 "{'kubernetes:get hyperpodnodeclasses':{'metadata':{'name':'gpu','labels':{"
+		 "{'kubernetes:get hyperpodnodeclasses':{'apiVersion':'" KARPENTER_CLASS_API
+		 "','kind':'HyperpodNodeClass','metadata':{'name':'gpu','labels':{"
 		 "'app.kubernetes.io/managed-by':'instantstart'}},'spec':{'instanceGroups':["
 		 "'e']},'status':{'conditions':[{'type':'Ready','status':'False','message':"
 		 "'Instance group e was not found'}]}}}",
