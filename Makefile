@@ -271,6 +271,10 @@ test-integration: $(PROGRAMS) $(CLOUD) $(CLOUD_MODELS) $(INTEGRATION) ## Integra
 test-e2e: all ## End to end: nginx, FastCGI, pollers, browser, MCP clients, curl.
 	$(Q)$(if $(wildcard tests/e2e/run),tests/e2e/run $(O),echo 'no end to end tests here' >&2; exit 1)
 
+.PHONY: test-journal
+test-journal: all ## 10,000 requests while sessions end and a standby takes over.
+	$(Q)JOURNAL_POSTS=10000 tests/e2e/run $(O) tests/e2e/journal.test.mjs
+
 test-faults: $(PROGRAMS) $(CLOUD) $(CLOUD_MODELS) $(FAULTS) ## Every crash point and seeded faults; SAMPLE=1 takes a sample.
 	$(Q)SAMPLE=$(SAMPLE) $(call tier,faults,$(FAULTS))
 

@@ -19,7 +19,8 @@ enum {
 	BACKLOG = 1024,
 	DRAIN_MS = 20000,
 	/* How often a worker that does not know its account looks again. */
-	LOCATE_EVERY_MS = 2000
+	LOCATE_EVERY_MS = 2000,
+	DATABASE_MS = 20000 /* for one statement */
 };
 
 static const char *const names[POOLS] = {"fcgi", "fcgi-slow"};
@@ -175,6 +176,8 @@ static bool prepare(struct worker *w, struct pools *p, int slot, int stop_fd,
 	arena_init(&w->request, 0);
 	db = db_new(&w->process, p->cfg->database_url, "instantstart-fcgi",
 		    clock_system(), rng_system());
+	/* Its caller waits, behind a proxy that does not wait longer than a minute. */
+	db_set_patience(db, DATABASE_MS);
 	if (!world_init(&w->world, &w->process, p->cfg, db, clock_system(), rng_system(),
 			NULL, kinds, "fcgi", e))
 		return false;

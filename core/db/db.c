@@ -11,7 +11,7 @@
 #include "core/db/db_internal.h"
 
 enum {
-	LOOK_UP_MS = 5000, /* for the outcome of a write that nobody has told us */
+	LOOK_UP_MS = 2000, /* for the outcome of a write that nobody has told us */
 	TRIES = 3,
 };
 

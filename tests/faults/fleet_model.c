@@ -154,7 +154,7 @@ static bool is_named(const json_t *list, const char *name)
 }
 
 /* The service itself: a count that Karpenter wants or that it takes back, an image. */
-static bool cloud_may(const struct change *c)
+static bool cloud_changed(const struct change *c)
 {
 	return streq(c->member, "InstanceCount") ||
 	       streq(c->member, "ImageReleaseVersion") || streq(c->member, "ImageId");
@@ -193,7 +193,8 @@ static void judge(struct fleet *f, const struct change *c)
 {
 	const json_t *op;
 
-	if (streq(c->by, FLEET_OUTSIDE) || (streq(c->by, FLEET_CLOUD) && cloud_may(c)))
+	if (streq(c->by, FLEET_OUTSIDE) ||
+	    (streq(c->by, FLEET_CLOUD) && cloud_changed(c)))
 		return;
 	op = streq(c->by, FLEET_CLOUD) ? NULL : fleet_op(f, c->by);
 	if (!op || !op_may(f, c, op))

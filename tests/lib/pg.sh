@@ -87,12 +87,15 @@ follow()
 	local of
 	of=$(realpath "${1:?folder of the primary}")
 	if [ -f "$dir/data/PG_VERSION" ]; then
+		# Until its first checkpoint a promoted server says that it has not parted.
+		as_owner psql -X -q -h "$of" -U postgres -c checkpoint postgres
 		as_owner "$bin/pg_rewind" -D "$dir/data" -R \
-			--source-server="host=$of user=postgres dbname=postgres" >>"$dir/follow.log" 2>&1
-	else
-		as_owner "$bin/pg_basebackup" -D "$dir/data" -R -X stream -c fast \
-			-d "host=$of user=postgres" >>"$dir/follow.log" 2>&1
-	fi || {
+			--source-server="host=$of user=postgres dbname=postgres" \
+			>>"$dir/follow.log" 2>&1 && return
+		rm -rf "$dir/data" # it parted before the oldest log that is kept
+	fi
+	as_owner "$bin/pg_basebackup" -D "$dir/data" -R -X stream -c fast \
+		-d "host=$of user=postgres" >>"$dir/follow.log" 2>&1 || {
 		tail -5 "$dir/follow.log" >&2
 		exit 1
 	}
