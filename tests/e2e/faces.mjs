@@ -16,7 +16,7 @@ export async function start(options = {})
 	const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'is-e2e-'));
 	/* Limits are for tests/abuse: here one token makes the requests of many. */
 	const s = await up(dir, {rate: 5000, burst: 5000, ...options,
-		env: {INSTANTSTART_REQUEST_RATE: '5000', ...options.env}});
+		env: {INSTANTSTART_REQUEST_RATE: '5000', INSTANTSTART_SLOW_PER_USER: '64', ...options.env}});
 
 	try {
 		s.tokens = {};
