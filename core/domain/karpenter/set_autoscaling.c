@@ -131,23 +131,6 @@ static json_t *request(struct step_ctx *c, const struct karpenter *k)
 	return in;
 }
 
-/* It failed, and this try has asked already: AWS's words are the answer. A retry
- * asks again. */
-static bool failed_again(struct step_ctx *c, const struct karpenter *k)
-{
-	struct err *e;
-
-	if (!autoscaling_enabled(c) || k->state != KARPENTER_FAILED ||
-	    step_count(c, "asked") == 0)
-		return false;
-	e = step_fail(c, ERR_CLUSTER_FAILED, "autoscaling of %s failed: %s",
-		      hyperpod_name(c), k->failure ? k->failure : "no reason given");
-	err_because(e, "sagemaker:DescribeCluster", "AutoScaling.FailureMessage",
-		    k->failure, NULL);
-	err_fix(e, "Mend what the message names, then retry: it is asked for again.");
-	return true;
-}
-
 static void switch_plan(struct step_ctx *c, struct exchange *x)
 {
 	struct karpenter k = autoscaling_actual(c);
@@ -159,9 +142,9 @@ static void switch_plan(struct step_ctx *c, struct exchange *x)
 			  hyperpod_name(c));
 		return;
 	}
-	if (is_as_wanted(c, &k) || failed_again(c, &k) || !may_switch(c, &k))
+	if (is_as_wanted(c, &k) || !may_switch(c, &k))
 		return;
-	step_counted(c, "asked");
+	step_save(c, "asked", json_true());
 	exchange_aws(x, AWS_SAGEMAKER_UpdateCluster, request(c, &k));
 	x->what = arena_printf(c->arena, "Switch autoscaling of %s %s", hyperpod_name(c),
 			       autoscaling_enabled(c) ? "on" : "off");
@@ -213,9 +196,26 @@ static bool is_served(const struct step_ctx *c, const char *key)
 		     "True");
 }
 
+/*
+ * What we have asked for has failed: AWS's words are the answer. It is said here and
+ * not by the switch, to which each way back is a new try; a retry asks again there.
+ */
+static void fail_asked(struct step_ctx *c, const struct karpenter *k)
+{
+	struct err *e =
+		step_fail(c, ERR_CLUSTER_FAILED, "autoscaling of %s failed: %s",
+			  hyperpod_name(c), k->failure ? k->failure : "no reason given");
+
+	err_because(e, "sagemaker:DescribeCluster", "AutoScaling.FailureMessage",
+		    k->failure, NULL);
+	err_fix(e, "Mend what the message names, then retry: it is asked for again.");
+}
+
 static void wait_on(struct step_ctx *c, const struct karpenter *k)
 {
-	if (k->state == KARPENTER_FAILED || k->state == KARPENTER_OFF)
+	if (k->state == KARPENTER_FAILED && json_bool_or(c->data, "asked", false))
+		fail_asked(c, k);
+	else if (k->state == KARPENTER_FAILED || k->state == KARPENTER_OFF)
 		step_goto(c, "switch_autoscaling");
 	else if (k->state != KARPENTER_ON)
 		step_wait(c, LOOK_S, "autoscaling of %s to be in service (%s)",
