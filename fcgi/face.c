@@ -97,12 +97,17 @@ static bool needs_account(const struct face_call *f)
 	return f->cap->flags & (CAP_LONG | CAP_CLOUD) && !f->app->where->account;
 }
 
-/* One caller must not hold all slow workers, nor anybody wait for what comes too late. */
-static bool join_line(const struct face_call *f, struct err *e)
+/*
+ * One caller must not hold all slow workers, nor anybody wait for what comes too late.
+ * Who only waits for the account asks the cloud nothing of its own: a click that is
+ * repeated at the first start of all is one cluster, too, and not one too many.
+ */
+static bool join_line(const struct face_call *f, bool asks, struct err *e)
 {
 	const struct app *app = f->app;
 	const struct line_rule rule = {.workers = (int)app->cfg->slow_workers,
-				       .per_user = (int)app->cfg->slow_per_user,
+				       .per_user = asks ? (int)app->cfg->slow_per_user
+							: LINE_PLACES / 2,
 				       .deadline_ms = app->cfg->read_deadline_ms};
 
 	return !app->line ||
@@ -138,6 +143,7 @@ enum face_outcome face_invoke(const struct face_call *f, const json_t *all,
 	const struct app *app = f->app;
 	struct call c = call_of(f, all);
 	json_t *in;
+	bool asks;
 
 	c.opt.if_match = if_match;
 	c.opt.if_none_match = if_none_match;
@@ -150,9 +156,10 @@ enum face_outcome face_invoke(const struct face_call *f, const json_t *all,
 		return FACE_REFUSED;
 	}
 	c.raw = in;
-	if (!app->slow && (capability_is_slow(f->cap, &c.opt) || needs_account(f) ||
-			   json_is_true(json_object_get(in, "fresh")))) {
-		if (!join_line(f, e)) {
+	asks = capability_is_slow(f->cap, &c.opt) ||
+	       json_is_true(json_object_get(in, "fresh"));
+	if (!app->slow && (asks || needs_account(f))) {
+		if (!join_line(f, asks, e)) {
 			face_audit(f, all, e);
 			return FACE_REFUSED;
 		}

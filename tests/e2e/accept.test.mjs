@@ -119,7 +119,8 @@ test('reads that ask the cloud come from the slow pool; a dead cloud hurts no ot
 	assert(slow >= 3, `${slow} calls were handed on`);
 	process.kill(s.services.cloud.pid, 'SIGSTOP');
 	try {
-		const stuck = Array.from({length: 8}, (_, i) => create('ann', body(`stuck${i}`), {query: '?dry_run=plan'}));
+		const plans = (who, n) => Array.from({length: n}, (_, i) => create(who, body(`stuck-${who}${i}`), {query: '?dry_run=plan'}));
+		const stuck = [...plans('ann', 5), ...plans('ben', 5)]; /* more than there are workers */
 		const began = performance.now();
 
 		for (let i = 0; i < 50; i++)
@@ -127,9 +128,17 @@ test('reads that ask the cloud come from the slow pool; a dead cloud hurts no ot
 		const ms = (performance.now() - began) / 50;
 
 		assert(ms < 100, `${ms} ms a request while the cloud is silent`);
+		/* Nor does one caller take all places: SLOW_PER_USER is 6, and ann has 5. */
+		const more = plans('ann', 5);
+		const refused = await Promise.any(more.map(async r => (await r).status === 429 ? r : Promise.reject(r)));
+
+		assert.equal(refused.json.code, 'rate-limited');
 		process.kill(s.services.cloud.pid, 'SIGCONT');
 		for (const r of await Promise.all(stuck))
 			assert([200, 502, 503, 504].includes(r.status), r.text);
+		const statuses = (await Promise.all(more)).map(r => r.status);
+
+		assert(statuses.filter(status => status === 429).length >= 3, `${statuses}`);
 	} finally {
 		process.kill(s.services.cloud.pid, 'SIGCONT');
 	}
