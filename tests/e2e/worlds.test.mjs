@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import {after, before, describe, test} from 'node:test';
 import {call, end} from './faces.mjs';
-import {atStep, aws, census, create, ended, events, failed, mentions, operation, order, remove, stage, stageOf, succeeded,
+import {atStep, aws, census, create, events, failed, mentions, operation, order, remove, stage, stageOf, succeeded,
 	until, world} from './pipeline.mjs';
 
 const POOR = 'ml.g6.4xlarge', POOR_QUOTA = 'L-1474CE56';
@@ -70,16 +70,20 @@ describe('side by side', {concurrency: true}, () => {
 				trust('sagemaker.amazonaws.com')),
 		]);
 		const [a, b] = await Promise.all([create(s, 'theirs-a'), create(s, 'theirs-b')]);
-		const byStack = await errorOf(a.id, 'create_eks_control_plane');
+		/* The name is looked at before anything is made or recorded: no stage has begun. */
+		const byStack = await errorOf(a.id);
 		const byRole = await errorOf(b.id, 'create_hyperpod_cluster');
 
 		assert.equal(byStack.code, 'foreign-object');
 		assert.match(byStack.detail, /instantstart-theirs-a/);
+		assert.deepEqual((await operation(s, a.id)).children ?? [], []);
 		assert.equal(byRole.code, 'foreign-object');
 		assert.match(byRole.detail, /is-theirs-b-nodes-us-west-2/);
-		const d = await Promise.all(['theirs-a', 'theirs-b'].map(async n => ended(s, (await remove(s, n)).id)));
+		/* Nor is there a cluster of ours that could be deleted, or that stands before an import. */
+		const none = await call(s, 'DELETE', '/api/v1/clusters/theirs-a?confirm=theirs-a', {role: 'admin'});
 
-		assert.deepEqual(d.map(o => o.state), ['succeeded', 'succeeded'], JSON.stringify(d.map(o => o.error)));
+		assert.equal(`${none.status} ${none.json.code}`, '404 not-found');
+		await succeeded(s, (await remove(s, 'theirs-b')).id);
 		assert.deepEqual(await census(s, 'theirs-a'), {'cloudformation.stack': 1, 'ec2.vpc': 1});
 		assert((await s.cloud.state())['iam.role']['is-theirs-b-nodes-us-west-2'], 'their role is there');
 	});
