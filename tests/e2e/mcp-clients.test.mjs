@@ -223,12 +223,16 @@ test('answers: each client sees all of it, by text or by structure', async () =>
 
 	assert.equal(wrong.isError, true);
 	assert.match(wrong.content[0].text, /operation_id/);
-	/* A model's favourite: numbers and booleans as texts. It is told, and nothing is guessed. */
-	const texts = await tool(s, 'get_operation', {id, wait_seconds: '5'});
+	/* A model's favourites: a number as text, null and "" for what it leaves out. Taken;
+	 * a text that holds no number is told. */
+	const plain = await tool(s, 'get_operation', {id});
+
+	for (const args of [{wait_seconds: '0'}, {wait_seconds: null}, {seen_version: ''}])
+		assert.deepEqual((await tool(s, 'get_operation', {id, ...args})).structuredContent, plain.structuredContent, JSON.stringify(args));
+	const texts = await tool(s, 'get_operation', {id, wait_seconds: 'five'});
 
 	assert.equal(JSON.parse(texts.content[0].text).errors[0].field, '/wait_seconds');
-	/* Null for what a model leaves out: told too. */
-	const nulls = await tool(s, 'get_operation', {id, wait_seconds: null});
+});
 
 	assert.equal(JSON.parse(nulls.content[0].text).errors[0].field, '/wait_seconds');
 });

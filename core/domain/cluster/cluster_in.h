@@ -49,7 +49,7 @@ const char *meant_cluster_name(struct arena *a, const json_t *value);
 
 /* https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set
  */
-#define LABEL_WORD_PATTERN  "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+#define LABEL_WORD_PATTERN "[A-Za-z0-9]([-\\w.]{0,61}[A-Za-z0-9])?"
 #define LABEL_KEY_PATTERN   "([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?" LABEL_WORD_PATTERN
 #define LABEL_VALUE_PATTERN "(" LABEL_WORD_PATTERN ")?"
 
