@@ -1,7 +1,9 @@
 // The console's pages of compute: groups, nodes, events, features, autoscaling and
 // training plans, on one cluster, in a real browser.
 import assert from 'node:assert/strict';
+import {spawnSync} from 'node:child_process';
 import {after, before, test} from 'node:test';
+import {shellEnv, tools} from '../stack/stack.mjs';
 import {accessible, launch, signedIn} from './browser.mjs';
 import {call, end} from './faces.mjs';
 import {create, succeeded, world} from './pipeline.mjs';
@@ -40,6 +42,21 @@ async function visit(path, heading)
 {
 	await page.goto(s.url + AT + path);
 	await h1(heading);
+}
+
+/** Somebody's pod on that node, as they would start it. */
+function works(name, node)
+{
+	const env = {...shellEnv(s), AWS_REGION: 'us-west-2', KUBECONFIG: `${s.dir}/kubeconfig`};
+	const typed = (tool, args, input = '') => {
+		const done = spawnSync(`${tools}/${tool}`, args, {encoding: 'utf8', input, env});
+
+		assert.equal(done.status, 0, done.stderr);
+	};
+
+	typed('aws', ['eks', 'update-kubeconfig', '--name', 'lab', '--kubeconfig', env.KUBECONFIG]);
+	typed('kubectl', ['apply', '-f', '-'], JSON.stringify({apiVersion: 'v1', kind: 'Pod', metadata: {name, namespace: 'default'},
+		spec: {nodeName: node, containers: [{name: 'main', image: 'registry.example/train:1'}]}}));
 }
 
 /** In the dialog of the plan; gives the operation when it has ended. */
@@ -117,9 +134,12 @@ test('nodes: listed with health and GPUs, one with its timeline, rebooted after 
 
 	await h1(id);
 	await main().getByRole('heading', {name: /^Timeline/}).waitFor();
+	/* Where the add-ons' pods land is the scheduler's to say: this node may have none. */
+	works('trainer-0', (await call(s, 'GET', `/api/v1/clusters/lab/nodes/${id}`, {role: 'viewer'})).json.name);
 	await press('Reboot');
 	await dialog().getByText('sagemaker:BatchRebootClusterNodes', {exact: true}).waitFor();
 	await dialog().getByText('What ends with it').waitFor();
+	await dialog().getByRole('cell', {name: /default\/trainer-0/}).waitFor();
 	assert(await dialog().getByRole('button', {name: 'Reboot', exact: true}).isDisabled(), 'before the node is typed');
 	await dialog().getByLabel(`To confirm, type ${id}`).fill(id);
 	const op = await submit('Reboot');
