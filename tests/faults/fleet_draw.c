@@ -95,8 +95,7 @@ static json_t *update(struct fleet *f)
 
 static json_t *delete_group(struct fleet *f)
 {
-	return json_packf(&f->h->run, "{s:s, s:b}", "group_name",
-			  pick(f, names, NEW_NAMES), "end_pods", one_in(f, 2));
+	return json_packf(&f->h->run, "{s:s}", "group_name", pick(f, names, NEW_NAMES));
 }
 
 static json_t *toggles(struct fleet *f)

@@ -191,9 +191,8 @@ static void clear_away(struct fleet *f)
 	json_array_foreach(json_at(fleet_cluster(f), "InstanceGroups"), i, g)
 		if (!streq(json_str_at(g, "InstanceGroupName"), "workers"))
 			fleet_submit(f, "delete_instance_group",
-				     json_packf(&f->h->run, "{s:s, s:b}", "group_name",
-						json_str_or(g, "InstanceGroupName", ""),
-						"end_pods", 1),
+				     json_packf(&f->h->run, "{s:s}", "group_name",
+						json_str_or(g, "InstanceGroupName", "")),
 				     true);
 	go_on(f);
 }

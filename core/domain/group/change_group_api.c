@@ -258,14 +258,11 @@ const struct capability cap_update_instance_group = {
 struct delete_group {
 	const char *cluster;
 	const char *group;
-	bool end_pods;
 };
 
 static const struct field delete_group_in[] = {
 	FIELD_CLUSTER_OR_SELECTED(struct delete_group, cluster),
 	FIELD_GROUP_PATH(struct delete_group, group),
-	FIELD(struct delete_group, end_pods, .flags = FIELD_QUERY,
-	      .doc = "No longer needed: see confirm."),
 	FIELD_END};
 
 static bool run_delete_group(struct call *c, const void *in, struct reply *ret,

@@ -22,7 +22,6 @@ export const compute = {
 	'groups.software': 'Update software',
 	'groups.delete': 'Delete group',
 	'groups.allGroups': 'All instance groups',
-	'groups.endPods': 'End the pods that work on its nodes',
 	'groups.interface_mode': 'Network interfaces',
 	'groups.interfaceDefault': 'As AWS decides',
 	'groups.efaOnly': 'EFA only: fewer addresses',

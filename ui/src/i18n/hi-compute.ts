@@ -22,7 +22,6 @@ export const hiCompute: Record<keyof typeof compute, Text> = {
 	'groups.software': 'सॉफ़्टवेयर अद्यतन करें',
 	'groups.delete': 'समूह हटाएँ',
 	'groups.allGroups': 'सभी इंस्टेंस समूह',
-	'groups.endPods': 'इसके नोड पर चल रहे पॉड समाप्त करें',
 	'groups.interface_mode': 'नेटवर्क इंटरफ़ेस',
 	'groups.interfaceDefault': 'जैसा AWS तय करे',
 	'groups.efaOnly': 'केवल EFA: कम पते',

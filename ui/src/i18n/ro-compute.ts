@@ -22,7 +22,6 @@ export const roCompute: Record<keyof typeof compute, Text> = {
 	'groups.software': 'Actualizează software-ul',
 	'groups.delete': 'Șterge grupul',
 	'groups.allGroups': 'Toate grupurile de instanțe',
-	'groups.endPods': 'Încheie podurile care lucrează pe nodurile lui',
 	'groups.interface_mode': 'Interfețe de rețea',
 	'groups.interfaceDefault': 'Cum decide AWS',
 	'groups.efaOnly': 'Doar EFA: mai puține adrese',

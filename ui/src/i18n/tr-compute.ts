@@ -22,7 +22,6 @@ export const trCompute: Record<keyof typeof compute, Text> = {
 	'groups.software': 'Yazılımı güncelle',
 	'groups.delete': 'Grubu sil',
 	'groups.allGroups': 'Tüm örnek grupları',
-	'groups.endPods': 'Düğümlerinde çalışan podları sonlandır',
 	'groups.interface_mode': 'Ağ arayüzleri',
 	'groups.interfaceDefault': 'AWS’nin kararına göre',
 	'groups.efaOnly': 'Yalnız EFA: daha az adres',

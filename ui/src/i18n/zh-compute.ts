@@ -22,7 +22,6 @@ export const zhCompute: Record<keyof typeof compute, Text> = {
 	'groups.software': '更新软件',
 	'groups.delete': '删除实例组',
 	'groups.allGroups': '所有实例组',
-	'groups.endPods': '终止在其节点上运行的 Pod',
 	'groups.interface_mode': '网络接口',
 	'groups.interfaceDefault': '由 AWS 决定',
 	'groups.efaOnly': '仅 EFA：占用更少地址',

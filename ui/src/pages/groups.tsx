@@ -1,7 +1,6 @@
 import Alert from '@cloudscape-design/components/alert';
 import Box from '@cloudscape-design/components/box';
 import Button from '@cloudscape-design/components/button';
-import Checkbox from '@cloudscape-design/components/checkbox';
 import ColumnLayout from '@cloudscape-design/components/column-layout';
 import Container from '@cloudscape-design/components/container';
 import Header from '@cloudscape-design/components/header';
@@ -111,13 +110,11 @@ function Software({cluster, chosen, onDismiss, onPlan}: {cluster: string; chosen
 function Remove({cluster, of, onDismiss}: {cluster: string; of: Group; onDismiss: () => void})
 {
 	const {t} = useWords();
-	const [end, setEnd] = useState(false);
 
 	return <PlanModal onDismiss={onDismiss} change={{title: `${t('groups.delete')} ${of.name}`, submit: t('groups.delete'), typed: of.name,
 		lost: of.current_count ? [t('plan.lostNodes', {n: of.current_count})] : [],
-		options: <Checkbox checked={end} onChange={e => setEnd(e.detail.checked)}>{t('groups.endPods')}</Checkbox>,
 		call: {capability: 'delete_instance_group', method: 'DELETE', path: '/clusters/{cluster}/groups/{group}',
-			params: {cluster, group: of.name}, query: end ? {end_pods: true} : {}}}}/>;
+			params: {cluster, group: of.name}}}}/>;
 }
 
 function Details({cluster, of}: {cluster: string; of: Group})
