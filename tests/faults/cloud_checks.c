@@ -294,8 +294,13 @@ static void check_server(struct harness *h, const struct db_rows *rows,
 /* I3, I8: what carries our tag is owned, itself or by its stack. */
 static void check_owned(struct harness *h)
 {
+	/* What an undo has put back is owned by the undo's own operation. */
 	const struct db_rows rows = harness_query(
-		h, "select id, arn from resource where op_id = $1 and state <> 'gone'",
+		h,
+		h->undone ? "select id, arn from resource where state <> 'gone' and "
+			    "$1 <> ''"
+			  : "select id, arn from resource where op_id = $1 and state <> "
+			    "'gone'",
 		h->op);
 	const char *table, *id;
 	json_t *objects, *o;
