@@ -325,11 +325,11 @@ lint: $(GEN) ## Format, layers, banned calls, sizes, headers, cppcheck, clang-ti
 docs: $(O)/instantstart-poller ## Write core/domain/kinds.md from the tables of steps.
 	$(Q)$< --diagrams >core/domain/kinds.md
 
-charts: $(B)/charts/charts.json ## Fetch the pinned Helm charts (charts/lock.json); CHARTS_FROM: from one registry, repository or folder.
+charts: $(B)/charts/charts.json ## Fetch the pinned Helm charts (core/kube/charts/lock.json); CHARTS_FROM: from one registry, repository or folder.
 
 # The lock is written by the first fetch: what came of it is younger.
-$(B)/charts/charts.json: charts/lock.json charts/fetch.mjs
-	$(Q)tests/node_modules/.tools/bin/node charts/fetch.mjs $(@D) tests/node_modules/.tools/bin/helm
+$(B)/charts/charts.json: core/kube/charts/lock.json core/kube/charts/fetch.mjs
+	$(Q)tests/node_modules/.tools/bin/node core/kube/charts/fetch.mjs $(@D) tests/node_modules/.tools/bin/helm
 	$(Q)touch $@
 
 demo: deps ## Show the whole life of a cluster on the simulated cloud.

@@ -4,6 +4,7 @@
  * message of either side, and with a server that stops answering.
  */
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -554,12 +555,14 @@ Test(db_sure, what_was_accepted_while_sessions_ended_is_there)
 		if (fork() == 0)
 			write_many(i, EACH, report);
 	while (left > 0) {
-		ended += atoi(session_do(
-			admin,
-			"select count(pg_terminate_backend(pid)) from (select pid from"
-			" pg_stat_activity where datname = current_database() and pid"
-			" <> pg_backend_pid() and state = 'active' order by random()"
-			" limit 1) x"));
+		ended += (int)strtol(
+			session_do(
+				admin,
+				"select count(pg_terminate_backend(pid)) from (select pid from"
+				" pg_stat_activity where datname = current_database() and pid"
+				" <> pg_backend_pid() and state = 'active' order by random()"
+				" limit 1) x"),
+			NULL, 10);
 		usleep(40000); /* the attack's own rhythm */
 		while (left > 0 && waitpid(-1, NULL, WNOHANG) > 0)
 			left--;

@@ -1,4 +1,5 @@
 #include "tests/integration/pg_proxy.h"
+#include "core/base/str.h"
 
 #include <criterion/criterion.h>
 #include <poll.h>
@@ -212,7 +213,7 @@ struct pg_proxy *pg_proxy_start(struct arena *a, const char *url, const char **r
 
 	atomic_store(&p->after_answers, -1);
 	atomic_store(&p->after_requests, -1);
-	strcpy(p->dir, "/tmp/is-cut-XXXXXX");
+	str_copy(p->dir, sizeof(p->dir), "/tmp/is-cut-XXXXXX");
 	cr_assert_not_null(mkdtemp(p->dir));
 	snprintf(p->upstream, sizeof(p->upstream), "%s/.s.PGSQL.5432", pg_dir());
 	snprintf(at.sun_path, sizeof(at.sun_path), "%s/.s.PGSQL.5432", p->dir);

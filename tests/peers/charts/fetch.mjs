@@ -6,8 +6,8 @@ import {fileURLToPath} from 'node:url';
 import {tools} from '../../stack/stack.mjs';
 import {archives, serve} from './source.mjs';
 
-const program = fileURLToPath(new URL('../../../charts/fetch.mjs', import.meta.url));
-const pinned = fileURLToPath(new URL('../../../charts/lock.json', import.meta.url));
+const program = fileURLToPath(new URL('../../../core/kube/charts/fetch.mjs', import.meta.url));
+const pinned = fileURLToPath(new URL('../../../core/kube/charts/lock.json', import.meta.url));
 
 /* Not spawnSync: the server is in this process. */
 function fetchInto(dir, lock, env = {})

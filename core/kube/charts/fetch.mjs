@@ -1,8 +1,8 @@
 // Fetches the pinned charts: everything that INSTANTSTART_CHARTS wants in a folder.
 //
-//   node charts/fetch.mjs FOLDER HELM [LOCK]          make charts
+//   node core/kube/charts/fetch.mjs FOLDER HELM [LOCK]          make charts
 //
-// LOCK (charts/lock.json) pins each chart: repository or archive, version, and a digest
+// LOCK (core/kube/charts/lock.json) pins each chart: repository or archive, version, and a digest
 // of its content. A digest that nobody has recorded yet is written into LOCK at the first
 // fetch; from then on other content under the same version is refused. Nothing is put
 // into FOLDER unless every chart is as pinned.
