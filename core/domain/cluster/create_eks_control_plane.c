@@ -13,6 +13,7 @@
 #include "core/domain/cluster/eks_access.h"
 #include "core/domain/cluster/kinds.h"
 #include "core/domain/cluster/stack.h"
+#include "core/domain/network/given_network.h"
 #include "core/domain/network/subnet_role.h"
 #include "core/domain/step/leaves.h"
 #include "core/domain/step/names.h"
@@ -339,6 +340,7 @@ static const struct step steps[] = {
 	 .observe = check_version_observe,
 	 .seen = read_seen,
 	 .plan = check_version_plan},
+	GIVEN_NETWORK_STEP(NULL),
 	{.name = "choose_network",
 	 .phase = "check",
 	 .title = "Choose zones and address blocks",

@@ -2,12 +2,15 @@
  * preflight.h - what can be known to fail before anything is made.
  *
  * PREFLIGHT_STEPS_WITH: the zone offers the type, the quota leaves room, a training
- * plan fits in zone, type, count, state and end. An unreadable quota is a warning;
- * a definite "no" fails with the numbers and what would work.
+ * plan fits in zone, type, count, state and end, a given network carries the nodes. An
+ * unreadable quota is a warning; a definite "no" fails with the numbers and what would
+ * work.
  */
 #ifndef INSTANTSTART_DOMAIN_HYPERPOD_PREFLIGHT_H
 #define INSTANTSTART_DOMAIN_HYPERPOD_PREFLIGHT_H
 
+#include "core/domain/network/compute_subnet.h"
+#include "core/domain/network/given_network.h"
 #include "core/op/kind.h"
 
 /* "ml.p5.48xlarge for cluster usage", or for spot; NULL for training plans. */
@@ -56,6 +59,9 @@ void preflight_verdict_plan(struct step_ctx *c, struct exchange *x);
 		PREFLIGHT_STEP("check_type", "Check what the instance type can do",      \
 			       type, false, failed),                                     \
 		PREFLIGHT_QUOTA_STEP(failed), PREFLIGHT_PLAN_STEP(failed),               \
+		GIVEN_NETWORK_STEP(failed),                                              \
+		PREFLIGHT_STEP("check_room", "Check that the given subnet has room",     \
+			       given_room, false, failed),                               \
 		PREFLIGHT_STEP("check_script", "Check the own lifecycle script",         \
 			       own_script, true, failed)
 #define PREFLIGHT_ROLE_STEP(failed)                                                      \

@@ -57,11 +57,12 @@ void preflight_verdict_plan(struct step_ctx *c, struct exchange *x)
 		listing_add(&all, "(%zu) %s", i + 1, json_str_or(f, "detail", ""));
 		err_because(&c->verdict.error, json_str_or(f, "step", ""),
 			    json_str_or(f, "code", ""),
-			    arena_printf(c->arena, "%s (%s: %s; expected: %s)",
+			    arena_printf(c->arena, "%s (%s: %s; expected: %s) %s",
 					 json_str_or(f, "detail", ""),
 					 json_str_or(f, "field", ""),
 					 json_str_or(f, "seen", ""),
-					 json_str_or(f, "expected", "")),
+					 json_str_or(f, "expected", ""),
+					 json_str_or(f, "fix", "")),
 			    NULL);
 	}
 	str_copy(c->verdict.error.detail, sizeof(c->verdict.error.detail),

@@ -3,6 +3,7 @@
 #include "core/domain/cluster/address_plan.h"
 #include "core/domain/cluster/zones.h"
 #include "core/domain/network/cidr.h"
+#include "core/domain/network/route.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 
@@ -27,19 +28,6 @@ bool subnet_find_observe(struct step_ctx *c, struct exchange *x)
 			filter(c, "vpc-id", vpc_id(c))) ||
 	       read_all(c, x, "tables", AWS_EC2_DescribeRouteTables,
 			filter(c, "vpc-id", vpc_id(c)));
-}
-
-static bool leads_to_nat(const json_t *table)
-{
-	size_t i;
-	json_t *route;
-
-	json_array_foreach(json_at(table, "Routes"), i, route)
-		if (streq(json_str_or(route, "DestinationCidrBlock", ""), "0.0.0.0/0") &&
-		    json_str_at(route, "NatGatewayId") &&
-		    streq(json_str_or(route, "State", "active"), "active"))
-			return true;
-	return false;
 }
 
 static bool serves_zone(const json_t *table, const json_t *subnets, const char *zone_id)
@@ -67,7 +55,7 @@ static const json_t *choose_table(const json_t *tables, const json_t *subnets,
 	json_t *table;
 
 	json_array_foreach(tables, i, table) {
-		if (!leads_to_nat(table))
+		if (!route_is_nat(table))
 			continue;
 		if (serves_zone(table, subnets, zone_id))
 			return table;
@@ -351,7 +339,7 @@ void subnet_route_plan(struct step_ctx *c, struct exchange *x)
 
 	if (json_at(c->data, "subnet.given"))
 		return;
-	if (table && leads_to_nat(table))
+	if (table && route_is_nat(table))
 		return;
 	if (table) {
 		struct err *e = step_fail(

@@ -37,6 +37,9 @@ bool subnet_way_observe(struct step_ctx *c, struct exchange *x);
 void subnet_way_plan(struct step_ctx *c, struct exchange *x);
 bool subnet_room_observe(struct step_ctx *c, struct exchange *x);
 void subnet_room_plan(struct step_ctx *c, struct exchange *x);
+/* The same of a subnet that the caller names, before anything is made. */
+bool given_room_observe(struct step_ctx *c, struct exchange *x);
+void given_room_plan(struct step_ctx *c, struct exchange *x);
 
 /* DescribeInstanceTypes of input.instance_type under the key "type". */
 bool instance_type_read(struct step_ctx *c, struct exchange *x);

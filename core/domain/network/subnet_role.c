@@ -1,5 +1,6 @@
 #include "core/domain/network/subnet_role.h"
 
+#include "core/domain/network/route.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 
@@ -40,34 +41,11 @@ bool subnet_role_observe(struct step_ctx *c, struct exchange *x)
 				   "vpc-id", "Values", vpc_of(c)));
 }
 
-/* Its own table, or the VPC's main one. */
-static const json_t *table_of(const struct step_ctx *c, const char *subnet)
-{
-	const json_t *main = NULL;
-	size_t i;
-	json_t *table;
-
-	json_array_foreach(json_at(saw(c, "tables"), "RouteTables"), i, table) {
-		const json_t *associations = json_at(table, "Associations");
-
-		if (json_find(associations, "SubnetId", subnet))
-			return table;
-		if (json_bool_or(associations, "0.Main", false))
-			main = table;
-	}
-	return main;
-}
-
 static bool is_public(const struct step_ctx *c, const char *subnet)
 {
-	size_t i;
-	json_t *route;
-
-	json_array_foreach(json_at(table_of(c, subnet), "Routes"), i, route)
-		if (str_starts(json_str_or(route, "GatewayId", ""), "igw-") &&
-		    streq(json_str_at(route, "DestinationCidrBlock"), "0.0.0.0/0"))
-			return true;
-	return false;
+	return route_way(
+		       route_table_used(json_at(saw(c, "tables"), "RouteTables"), subnet),
+		       NULL) == ROUTE_INTERNET;
 }
 
 static bool has_role(const json_t *subnet)

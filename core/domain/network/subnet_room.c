@@ -67,10 +67,20 @@ static int64_t addresses_each(struct step_ctx *c)
  */
 enum { EKS_RESERVE = 16 };
 
+/* Found or made; before that the caller's. NULL: we make it. */
+static const char *room_subnet(const struct step_ctx *c)
+{
+	const char *id = json_str_at(c->data, "subnet.id");
+
+	return id ? id : step_input(c, "subnet_id");
+}
+
 static int64_t reserved(struct step_ctx *c)
 {
-	return texts_have(json_at(c->data, "eks.subnet_ids"),
-			  json_str_at(c->data, "subnet.id"))
+	const char *id = room_subnet(c);
+
+	return texts_have(json_at(c->data, "eks.subnet_ids"), id) ||
+			       texts_have(json_at(c->input, "subnet_ids"), id)
 		       ? EKS_RESERVE
 		       : 0;
 }
@@ -91,8 +101,7 @@ static int64_t promised(struct step_ctx *c)
 	json_t *g;
 
 	json_array_foreach(json_at(cluster, "InstanceGroups"), i, g)
-		if (streq(json_str_or(c->data, "subnet.id", "-"),
-			  subnet_of_group(cluster, g)) &&
+		if (streq(room_subnet(c), subnet_of_group(cluster, g)) &&
 		    !(group && streq(json_str_at(g, "InstanceGroupName"), group)))
 			n += group_is_owed(g);
 	return n;
@@ -101,11 +110,22 @@ static int64_t promised(struct step_ctx *c)
 bool subnet_room_observe(struct step_ctx *c, struct exchange *x)
 {
 	return instance_type_read(c, x) ||
-	       (json_at(c->data, "subnet.id") &&
+	       (room_subnet(c) &&
 		read_aws(c, x, "subnet", AWS_EC2_DescribeSubnets,
-			 json_packf(c->arena, "{s:[s]}", "SubnetIds",
-				    step_get(c, "subnet.id")))) ||
-	       (json_at(c->data, "subnet.id") && hyperpod_read(c, x));
+			 json_packf(c->arena, "{s:[s]}", "SubnetIds", room_subnet(c)))) ||
+	       (room_subnet(c) && hyperpod_read(c, x));
+}
+
+bool given_room_observe(struct step_ctx *c, struct exchange *x)
+{
+	return room_subnet(c) && subnet_room_observe(c, x);
+}
+
+void given_room_plan(struct step_ctx *c, struct exchange *x)
+{
+	/* That it does not exist was said where it was looked for. */
+	if (room_subnet(c) && !saw_missing(c, "subnet"))
+		subnet_room_plan(c, x);
 }
 
 void subnet_room_plan(struct step_ctx *c, struct exchange *x)
@@ -117,7 +137,7 @@ void subnet_room_plan(struct step_ctx *c, struct exchange *x)
 	/* EC2 keeps five addresses of every subnet; ours is new when it has no id. */
 	const int64_t fresh = (1 << (32 - COMPUTE_SUBNET_BITS)) - 5;
 	const int64_t free = json_int_or(subnet, "AvailableIpAddressCount",
-					 json_at(c->data, "subnet.id") ? -1 : fresh);
+					 room_subnet(c) ? -1 : fresh);
 	const int64_t left = free - owed;
 
 	(void)x;
@@ -127,7 +147,7 @@ void subnet_room_plan(struct step_ctx *c, struct exchange *x)
 	if (free < 0) {
 		step_not_known(c, "addresses",
 			       "whether %lld addresses are free in the subnet %s",
-			       (long long)need, step_get(c, "subnet.id"));
+			       (long long)need, room_subnet(c));
 		return;
 	}
 	if (json_len_at(saw(c, "type"), "InstanceTypes") < json_array_size(wish_types(c)))
@@ -139,7 +159,7 @@ void subnet_room_plan(struct step_ctx *c, struct exchange *x)
 		struct err *e = step_fail(
 			c, ERR_QUOTA,
 			"the subnet %s has %lld free addresses, %s%lld are needed",
-			step_get(c, "subnet.id"), (long long)free,
+			room_subnet(c) ? room_subnet(c) : "that is made", (long long)free,
 			owed ? arena_printf(
 				       c->arena,
 				       "%lld of them are promised to nodes that are "

@@ -8,6 +8,8 @@
  * https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-prerequisites.html
  */
 #include "core/domain/network/compute_subnet.h"
+#include "core/domain/network/route.h"
+#include "core/domain/network/vpc_dns.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 
@@ -26,9 +28,7 @@ bool subnet_way_observe(struct step_ctx *c, struct exchange *x)
 			   "association.subnet-id", "Values",
 			   step_get(c, "subnet.id") ? step_get(c, "subnet.id") : "");
 
-	if (read_aws(c, x, "dns", AWS_EC2_DescribeVpcAttribute,
-		     json_packf(c->arena, "{s:s, s:s}", "VpcId", vpc, "Attribute",
-				"enableDnsSupport")))
+	if (vpc_dns_read(c, x, vpc))
 		return true;
 	if (!json_at(c->data, "subnet.given"))
 		return false;
@@ -42,24 +42,19 @@ bool subnet_way_observe(struct step_ctx *c, struct exchange *x)
 						 c->where->region)));
 }
 
-/* Anything but an internet gateway: nodes have no public address. */
+/* NAT and its like, or a gateway endpoint of the table: nodes have no public address. */
 static bool leads_out(const json_t *table)
 {
 	size_t i;
 	json_t *route;
 
-	json_array_foreach(json_at(table, "Routes"), i, route) {
-		const char *gateway = json_str_or(route, "GatewayId", "");
-
-		if (!streq(json_str_or(route, "State", "active"), "active"))
-			continue;
+	if (route_way(table, NULL) == ROUTE_OUT)
+		return true;
+	json_array_foreach(json_at(table, "Routes"), i, route)
 		if (json_str_at(route, "DestinationPrefixListId") &&
-		    str_starts(gateway, "vpce-"))
+		    str_starts(json_str_or(route, "GatewayId", ""), "vpce-") &&
+		    streq(json_str_or(route, "State", "active"), "active"))
 			return true;
-		if (streq(json_str_or(route, "DestinationCidrBlock", ""), "0.0.0.0/0") &&
-		    !str_starts(gateway, "igw-"))
-			return true;
-	}
 	return false;
 }
 
@@ -112,13 +107,12 @@ void subnet_way_plan(struct step_ctx *c, struct exchange *x)
 	struct err *e;
 
 	(void)x;
-	if (saw_ok(c, "dns") &&
-	    !json_bool_or(saw(c, "dns"), "EnableDnsSupport.Value", true)) {
-		e = step_fail(c, ERR_STATE_CONFLICT, "DNS support of the VPC %s is off",
-			      step_get(c, "eks.vpc_id"));
-		err_fix(e,
-			"Run: aws ec2 modify-vpc-attribute --vpc-id %s --enable-dns-support",
-			step_get(c, "eks.vpc_id"));
+	for (const struct vpc_switch *s = vpc_switches; s->key; s++) {
+		if (!vpc_switch_is_off(c, s))
+			continue;
+		e = step_fail(c, ERR_STATE_CONFLICT, "%s of the VPC %s %s off", s->words,
+			      step_get(c, "eks.vpc_id"), s->verb);
+		err_fix(e, "%s", vpc_switch_fix(c, s, step_get(c, "eks.vpc_id")));
 		return;
 	}
 	if (!table)

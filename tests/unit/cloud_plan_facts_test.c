@@ -1,0 +1,229 @@
+/* What can be known is known in the plan: when a fact turns, the plan says so. */
+#include "tests/cloud/ec2.h"
+#include "tests/unit/cloud_plan_facts.h"
+
+/* --- a given network ------------------------------------------------------------------
+ */
+
+static json_t *own_vpc(struct facts_world *f)
+{
+	return json_pack("{s:s, s:[s, s]}", "vpc_id", f->vpc, "subnet_ids", f->plane1,
+			 f->plane2);
+}
+
+static json_t *nodes(struct facts_world *f)
+{
+	(void)f;
+	return json_pack("{s:s, s:i, s:s, s:s, s:s}", "instance_type", "ml.g5.xlarge",
+			 "count", 2, "zone", "us-west-2a", "group_name", "more", "name",
+			 "more");
+}
+
+static json_t *given_nodes(struct facts_world *f)
+{
+	json_t *in = nodes(f);
+
+	json_put_str(in, "subnet_id", f->nodes);
+	json_put_str(in, "hyperpod_name", "pod");
+	return in;
+}
+
+/* A new HyperPod cluster: a name that is free. */
+static json_t *new_nodes(struct facts_world *f)
+{
+	json_t *in = given_nodes(f);
+
+	json_put_str(in, "hyperpod_name", "second");
+	return in;
+}
+
+static json_t *pipeline(struct facts_world *f)
+{
+	json_t *in = new_nodes(f), *vpc = own_vpc(f);
+
+	json_object_update(in, vpc);
+	json_decref(vpc);
+	return in;
+}
+
+static json_t *pipeline_nat(struct facts_world *f)
+{
+	json_t *in = pipeline(f);
+
+	json_object_del(in, "subnet_id");
+	return in;
+}
+
+static json_t *vpc_row(struct facts_world *f)
+{
+	return cloud_get(f->w.s.l.cloud, "ec2.vpc", f->vpc);
+}
+
+static void no_dns(struct facts_world *f)
+{
+	json_put_bool(vpc_row(f), "_dns_support", false);
+}
+
+static void no_hostnames(struct facts_world *f)
+{
+	json_put_bool(vpc_row(f), "_dns_hostnames", false);
+}
+
+static void nat_gone(struct facts_world *f)
+{
+	const char *id;
+	json_t *nat;
+
+	json_object_foreach(cloud_table(f->w.s.l.cloud, "ec2.nat"), id, nat)
+		json_put_str(nat, "State", "deleted");
+}
+
+static void no_endpoint(struct facts_world *f)
+{
+	json_object_clear(cloud_table(f->w.s.l.cloud, "ec2.endpoint"));
+}
+
+static void no_way(struct facts_world *f)
+{
+	nat_gone(f);
+	no_endpoint(f);
+}
+
+/* One interface holds all addresses but so many. */
+static void fill(struct facts_world *f, const char *subnet, int64_t leave)
+{
+	const int64_t free = ec2_free_addresses(f->w.s.l.cloud, subnet);
+	json_t *taken = json_array();
+
+	for (int64_t i = leave; i < free; i++)
+		json_array_append_new(taken, json_object());
+	cloud_put(f->w.s.l.cloud, "ec2.interface", "eni-0fa11",
+		  json_pack("{s:s, s:s, s:s, s:o}", "NetworkInterfaceId", "eni-0fa11",
+			    "SubnetId", subnet, "VpcId", f->vpc, "PrivateIpAddresses",
+			    taken));
+}
+
+static void plane_full(struct facts_world *f)
+{
+	fill(f, f->plane2, 4);
+}
+
+static void plane_tight(struct facts_world *f)
+{
+	fill(f, f->plane2, 12);
+}
+
+static void nodes_full(struct facts_world *f)
+{
+	fill(f, f->nodes, 20);
+}
+
+static void elsewhere(struct facts_world *f)
+{
+	json_put_str(cloud_get(f->w.s.l.cloud, "ec2.subnet", f->nodes), "VpcId",
+		     "vpc-0fee1dead0fee1dea");
+}
+
+#define DNS                                                                              \
+	{                                                                                \
+		"ec2:DescribeVpcAttribute"                                               \
+	}
+#define WAYS                                                                             \
+	{                                                                                \
+		"ec2:DescribeRouteTables"                                                \
+	}
+#define PIPELINE .kind = "create_cluster", .target = "fresh", .input = pipeline
+#define PLANE    .kind = "create_eks_control_plane", .target = "fresh", .input = own_vpc
+#define HYPERPOD .kind = "create_hyperpod_cluster", .target = "demo", .input = new_nodes
+#define GROUP    .kind = "add_instance_group", .target = "demo", .input = given_nodes
+#define OFF                                                                              \
+	{                                                                                \
+		"DNS support of the VPC", "--enable-dns-support"                         \
+	}
+#define NAMELESS                                                                         \
+	{                                                                                \
+		"DNS hostnames of the VPC", "--enable-dns-hostnames"                     \
+	}
+#define DEAD                                                                             \
+	{                                                                                \
+		"which no longer exists", "to a NAT gateway"                             \
+	}
+
+Test(cloud_plan_facts, a_given_network_is_read_before_anything_is_made)
+{
+	static const struct fact rows[] = {
+		{"dns", PIPELINE, no_dns, OFF, DNS},
+		{"dns", PLANE, no_dns, OFF, DNS},
+		{"dns", HYPERPOD, no_dns, OFF, DNS},
+		{"dns", GROUP, no_dns, OFF, DNS},
+		{"hostnames", PIPELINE, no_hostnames, NAMELESS, DNS},
+		{"hostnames", PLANE, no_hostnames, NAMELESS, DNS},
+		{"hostnames", HYPERPOD, no_hostnames, NAMELESS, DNS},
+		{"hostnames", GROUP, no_hostnames, NAMELESS, DNS},
+		{"a way out", PIPELINE, no_way, DEAD, WAYS},
+		{"a way out", HYPERPOD, no_way, DEAD, WAYS},
+		{"a way out", GROUP, no_way, DEAD, WAYS},
+		{"endpoints without NAT",
+		 PIPELINE,
+		 nat_gone,
+		 {"no interface endpoint", "ecr.api"},
+		 WAYS},
+		{"endpoints without NAT",
+		 HYPERPOD,
+		 nat_gone,
+		 {"no interface endpoint", "ecr.api"},
+		 WAYS},
+		{"NAT for the subnet that we make", .kind = "create_cluster",
+		 .target = "fresh", .input = pipeline_nat, .turn = nat_gone,
+		 .says = {"no route table of vpc-", "give subnet_id"}, .reads = WAYS},
+		{"addresses of the control plane",
+		 PIPELINE,
+		 plane_full,
+		 {"has 4 free addresses, and EKS needs 6"},
+		 {"ec2:DescribeSubnets"}},
+		{"addresses of the control plane",
+		 PLANE,
+		 plane_full,
+		 {"has 4 free addresses, and EKS needs 6"},
+		 {"ec2:DescribeSubnets"}},
+		{"few addresses of the control plane",
+		 PLANE,
+		 plane_tight,
+		 {"has 12 free addresses: a load balancer needs"},
+		 {"ec2:DescribeSubnets"}},
+		{"addresses of nodes",
+		 PIPELINE,
+		 nodes_full,
+		 {"has 20 free addresses", "nodes of"},
+		 {"ec2:DescribeSubnets"}},
+		{"addresses of nodes",
+		 HYPERPOD,
+		 nodes_full,
+		 {"has 20 free addresses", "nodes of"},
+		 {"ec2:DescribeSubnets"}},
+		{"addresses of nodes",
+		 GROUP,
+		 nodes_full,
+		 {"has 20 free addresses", "nodes of"},
+		 {"ec2:DescribeSubnets"}},
+		{"the VPC of the subnet",
+		 PIPELINE,
+		 elsewhere,
+		 {"is in the VPC vpc-0fee1dead0fee1dea, the cluster is in"},
+		 {"ec2:DescribeSubnets"}},
+		{"the VPC of the subnet",
+		 HYPERPOD,
+		 elsewhere,
+		 {"is in the VPC vpc-0fee1dead0fee1dea, the cluster is in"},
+		 {"ec2:DescribeSubnets"}},
+		{"the VPC of the subnet",
+		 GROUP,
+		 elsewhere,
+		 {"is in the VPC vpc-0fee1dead0fee1dea, the cluster is in"},
+		 {"ec2:DescribeSubnets"}},
+	};
+
+	facts_build();
+	FACTS_HOLD(rows);
+	facts_free();
+}
