@@ -11,6 +11,7 @@
 #include "core/json/tree.h"
 #include "fcgi/auth.h"
 #include "fcgi/documents.h"
+#include "fcgi/face.h"
 #include "fcgi/http.h"
 #include "fcgi/live.h"
 #include "fcgi/mcp.h"
@@ -193,6 +194,9 @@ static bool from_loopback(const struct http_req *req)
 
 static void serve_metrics(struct visit *v)
 {
+	struct app *app = v->app;
+	const int in_line =
+		app->line ? line_length(app->line, app->clock->mono_ms(app->clock)) : 0;
 	struct err e = {0};
 	struct buf out;
 
@@ -201,7 +205,7 @@ static void serve_metrics(struct visit *v)
 		return;
 	}
 	buf_init(&out, v->req.arena, 1 << 20);
-	metrics_text(v->app->metrics, v->app->db, v->app->cfg->run_dir, v->req.arena,
+	metrics_text(app->metrics, in_line, app->db, app->cfg->run_dir, v->req.arena,
 		     &out);
 	v->res.type = "text/plain; version=0.0.4; charset=utf-8";
 	v->res.body = buf_str(&out);
@@ -416,6 +420,9 @@ static void serve_one(struct app *app, struct arena *a, struct conn *c)
 	struct visit v = {.app = app, .face = METRICS_OTHER};
 	struct err e = {0};
 
+	app->late = false;
+	/* Whoever asks the cloud for longer says so; nobody has the limit of another. */
+	face_limit(app, c, app->cfg->read_deadline_ms);
 	http_res_init(&v.res, a);
 	if (http_read(c, a, &v.req, &e))
 		serve(&v);

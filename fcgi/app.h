@@ -35,6 +35,8 @@ struct app {
 	struct metrics *metrics;
 	struct sessions *sessions;
 	struct allowance *allowance; /* of all workers; NULL: no limits */
+	int64_t arrived_ms;          /* monotonic: the request at hand; 0: now */
+	bool late; /* it was refused because it came too late to this worker */
 	bool slow; /* this worker belongs to the pool that may wait for the cloud */
 	/* Finds out which account this is and sets where->account. */
 	bool (*locate)(void *ctx, struct err *e);

@@ -4,7 +4,9 @@
 
 #include "core/domain/access/access.h"
 
-enum { PLAN_MS = 50000 }; /* below the 60 seconds of nginx */
+/* Of a plan: below the 60 seconds of nginx. Of one exchange: who is silent for so long
+ * is not worth the wait of those behind. */
+enum { PLAN_MS = 50000, EXCHANGE_MS = 8000 };
 
 static enum face_outcome hand_on(struct http_res *res, const char *where)
 {
@@ -48,12 +50,18 @@ static const char *traceparent(const struct http_req *req)
 	return sent;
 }
 
+/* A request's time runs from its arrival: while it waits for a worker, too. */
+int64_t face_until(const struct app *app, int64_t ms)
+{
+	return (app->arrived_ms ? app->arrived_ms : app->clock->mono_ms(app->clock)) + ms;
+}
+
 static struct call call_of(const struct face_call *f, const json_t *all)
 {
 	const struct app *app = f->app;
 
 	return (struct call){
-		.until_ms = app->clock->mono_ms(app->clock) + app->cfg->read_deadline_ms,
+		.until_ms = face_until(app, app->cfg->read_deadline_ms),
 		.arena = f->req->arena,
 		.db = app->db,
 		.cloud = app->cloud,
@@ -97,6 +105,12 @@ static bool needs_account(const struct face_call *f)
 	return f->cap->flags & (CAP_LONG | CAP_CLOUD) && !f->app->where->account;
 }
 
+/* A plan may take longer: it has a limit of its own below this one. */
+static int64_t deadline_ms(const struct face_call *f)
+{
+	return capability_mutates(f->cap) ? PLAN_MS : f->app->cfg->read_deadline_ms;
+}
+
 /*
  * One caller must not hold all slow workers, nor anybody wait for what comes too late.
  * Who only waits for the account asks the cloud nothing of its own: a click that is
@@ -108,7 +122,8 @@ static bool join_line(const struct face_call *f, bool asks, struct err *e)
 	const struct line_rule rule = {.workers = (int)app->cfg->slow_workers,
 				       .per_user = asks ? (int)app->cfg->slow_per_user
 							: LINE_PLACES / 2,
-				       .deadline_ms = app->cfg->read_deadline_ms};
+				       .wait_ms = app->cfg->read_deadline_ms,
+				       .deadline_ms = deadline_ms(f)};
 
 	return !app->line ||
 	       line_join(app->line, &rule, f->who->who.id, f->req->request_id,
@@ -122,25 +137,43 @@ static bool has_gone(void *ctx)
 	return c->gone && c->gone(c);
 }
 
-/*
- * All that is asked of the cloud for this request ends by one moment, and when who
- * asked has gone. A plan may take longer: it has a limit of its own below this one.
- */
-static void limit_reads(const struct face_call *f, const struct call *c)
+void face_limit(const struct app *app, struct conn *c, int64_t ms)
 {
-	const bool plans = capability_mutates(f->cap);
+	if (app->limit)
+		net_limit_set(app->limit, face_until(app, ms), has_gone, c);
+	if (app->limit)
+		app->limit->exchange_ms = EXCHANGE_MS;
+}
 
-	if (f->app->limit)
-		net_limit_set(f->app->limit,
-			      plans ? c->clock->mono_ms(c->clock) + PLAN_MS : c->until_ms,
-			      has_gone, f->req->conn);
+/*
+ * It has waited in line for too long, or for somebody who has given up. A change is
+ * made all the same: who has sent it may only have lost the connection.
+ */
+static bool comes_too_late(const struct face_call *f, const struct call *c, struct err *e)
+{
+	struct app *app = f->app;
+	const bool reads = !capability_mutates(f->cap) || c->opt.dry_run;
+
+	if (reads && has_gone(f->req->conn))
+		err_set(e, ERR_DEADLINE, "nobody waits for the answer any longer");
+	else if (app->clock->mono_ms(app->clock) < face_until(app, deadline_ms(f)))
+		return false;
+	else {
+		err_set(e, ERR_DEADLINE,
+			"no worker was free for this request within %lld s; nothing was "
+			"done",
+			(long long)(deadline_ms(f) / 1000));
+		err_fix(e, "Repeat it later: the cloud answers slowly now.");
+	}
+	app->late = true;
+	return true;
 }
 
 enum face_outcome face_invoke(const struct face_call *f, const json_t *all,
 			      const char *if_match, const char *if_none_match,
 			      struct reply *reply, struct http_res *res, struct err *e)
 {
-	const struct app *app = f->app;
+	struct app *app = f->app;
 	struct call c = call_of(f, all);
 	json_t *in;
 	bool asks;
@@ -166,12 +199,11 @@ enum face_outcome face_invoke(const struct face_call *f, const json_t *all,
 		atomic_fetch_add(&app->metrics->slow, 1);
 		return hand_on(res, "@slow");
 	}
-	/* It has waited in the queue for somebody who has given up. */
-	if (app->slow && !capability_mutates(f->cap) && has_gone(f->req->conn)) {
-		err_set(e, ERR_DEADLINE, "nobody waits for the answer any longer");
+	if (app->slow && comes_too_late(f, &c, e)) {
+		face_audit(f, all, e);
 		return FACE_REFUSED;
 	}
-	limit_reads(f, &c);
+	face_limit(app, f->req->conn, deadline_ms(f));
 	if (needs_account(f) && !app->locate(app->locate_ctx, e)) {
 		face_audit(f, all, e);
 		return FACE_REFUSED;

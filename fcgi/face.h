@@ -38,6 +38,13 @@ enum face_outcome face_invoke(const struct face_call *f, const json_t *all,
 			      const char *if_match, const char *if_none_match,
 			      struct reply *reply, struct http_res *res, struct err *e);
 
+/* Monotonic: ms after the request at hand has arrived. */
+int64_t face_until(const struct app *app, int64_t ms);
+/*
+ * All that is asked of the cloud for the request at hand ends by then, and when who
+ * asked has gone.
+ */
+void face_limit(const struct app *app, struct conn *c, int64_t ms);
 /* The role alone, as face_invoke() checks it as well: before a body is read. */
 bool face_check_role(const struct face_call *f, struct err *e)
 	__attribute__((warn_unused_result));

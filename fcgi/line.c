@@ -9,19 +9,37 @@ uint64_t line_key(const char *text)
 	return h;
 }
 
-static void count(struct line *l, uint64_t who, int64_t now_ms, int *ret_all,
-		  int *ret_own)
+struct count {
+	int all, own, at_work;
+	int64_t youngest_ms; /* how long the one that was taken last is at work */
+};
+
+static struct count count(const struct line *l, uint64_t who, int64_t now_ms)
 {
-	*ret_all = *ret_own = 0;
+	struct count n = {.youngest_ms = INT64_MAX};
+	int64_t taken_ms;
+
 	for (int i = 0; i < LINE_PLACES; i++) {
 		if (atomic_load(&l->place[i].until_ms) <= now_ms)
 			continue;
-		++*ret_all;
-		*ret_own += atomic_load(&l->place[i].who) == who;
+		n.all++;
+		n.own += atomic_load(&l->place[i].who) == who;
+		taken_ms = atomic_load(&l->place[i].taken_ms);
+		if (!taken_ms)
+			continue;
+		n.at_work++;
+		if (now_ms - taken_ms < n.youngest_ms)
+			n.youngest_ms = now_ms - taken_ms;
 	}
+	return n;
 }
 
-static bool take(struct line *l, uint64_t who, uint64_t request, int64_t now_ms)
+int line_length(const struct line *l, int64_t now_ms)
+{
+	return count(l, 0, now_ms).all;
+}
+
+static bool occupy(struct line *l, uint64_t who, uint64_t request, int64_t now_ms)
 {
 	for (int i = 0; i < LINE_PLACES; i++) {
 		int64_t until = atomic_load(&l->place[i].until_ms);
@@ -30,6 +48,8 @@ static bool take(struct line *l, uint64_t who, uint64_t request, int64_t now_ms)
 		    !atomic_compare_exchange_strong(&l->place[i].until_ms, &until,
 						    now_ms + LINE_PLACE_MS))
 			continue;
+		atomic_store(&l->place[i].joined_ms, now_ms);
+		atomic_store(&l->place[i].taken_ms, 0);
 		atomic_store(&l->place[i].who, who);
 		atomic_store(&l->place[i].request, request);
 		return true;
@@ -37,33 +57,57 @@ static bool take(struct line *l, uint64_t who, uint64_t request, int64_t now_ms)
 	return false;
 }
 
+/*
+ * How long one takes: as lately, and longer when all workers are at work for longer
+ * than that already. A cloud that falls silent is noticed before the first has ended.
+ */
+static int64_t served_ms(const struct line *l, const struct line_rule *r,
+			 const struct count *n)
+{
+	const int64_t lately_ms = atomic_load(&l->served_ms);
+
+	return n->at_work >= r->workers && n->youngest_ms > lately_ms ? n->youngest_ms
+								      : lately_ms;
+}
+
 bool line_join(struct line *l, const struct line_rule *r, const char *who,
 	       const char *request, int64_t now_ms, struct err *e)
 {
 	const uint64_t key = line_key(who);
-	int all, own;
-	int64_t wait_ms;
+	const struct count n = count(l, key, now_ms);
+	const int64_t each_ms = served_ms(l, r, &n);
+	/* Those before it that find no free worker take their time first. */
+	const int64_t wait_ms =
+		n.all < r->workers ? 0 : (n.all - r->workers + 1) * each_ms / r->workers;
 
-	count(l, key, now_ms, &all, &own);
-	if (own >= r->per_user) {
+	if (n.own >= r->per_user &&
+	    (wait_ms > r->wait_ms / 2 || n.all >= LINE_PLACES / 2)) {
 		err_set(e, ERR_RATE_LIMITED,
 			"%d of your requests that ask the cloud are under way or waiting "
 			"already",
-			own);
+			n.own);
 		return err_fix(e, "Wait for their answers, then repeat this one.");
 	}
-	/* Those before it that find no free worker take their time first. */
-	wait_ms = all < r->workers ? 0
-				   : (all - r->workers + 1) * atomic_load(&l->served_ms) /
-					     r->workers;
-	if (wait_ms > r->deadline_ms || !take(l, key, line_key(request), now_ms)) {
+	if (wait_ms > r->wait_ms || (wait_ms > 0 && wait_ms + each_ms > r->deadline_ms) ||
+	    !occupy(l, key, line_key(request), now_ms)) {
 		err_set(e, ERR_DEADLINE,
 			"%d requests that ask the cloud wait already, which would take "
 			"%lld s; nothing was done",
-			all, (long long)(wait_ms / 1000));
+			n.all, (long long)(wait_ms / 1000));
 		return err_fix(e, "Repeat it later: the cloud answers slowly now.");
 	}
 	return true;
+}
+
+int64_t line_take(struct line *l, uint64_t request, int64_t now_ms)
+{
+	for (int i = 0; i < LINE_PLACES; i++)
+		if (atomic_load(&l->place[i].request) == request &&
+		    atomic_load(&l->place[i].until_ms) > now_ms) {
+			atomic_store(&l->place[i].taken_ms, now_ms);
+			return atomic_load(&l->place[i].joined_ms);
+		}
+	return now_ms;
 }
 
 void line_leave(struct line *l, uint64_t request, int64_t took_ms)
@@ -72,7 +116,8 @@ void line_leave(struct line *l, uint64_t request, int64_t took_ms)
 
 	/* Half of the newest: a cloud that hangs is noticed at once, one that answers
 	 * again as well. */
-	atomic_store(&l->served_ms, (before + took_ms) / 2);
+	if (took_ms != LINE_NOT_SERVED)
+		atomic_store(&l->served_ms, (before + took_ms) / 2);
 	for (int i = 0; i < LINE_PLACES; i++)
 		if (atomic_load(&l->place[i].request) == request) {
 			atomic_store(&l->place[i].request, 0);

@@ -5,6 +5,7 @@
 #include "core/domain/access/access.h"
 #include "core/domain/pod/pod.h"
 #include "core/json/tree.h"
+#include "fcgi/face.h"
 #include "fcgi/problem.h"
 
 enum close_code {
@@ -88,7 +89,8 @@ static bool grant(struct app *app, const struct http_req *req, const struct call
 			 .cap = &stream,
 			 .who = &who->who,
 			 .face = who->by_cookie ? FACE_CONSOLE : FACE_REST,
-			 .request_id = req->request_id};
+			 .request_id = req->request_id,
+			 .until_ms = face_until(app, app->cfg->read_deadline_ms)};
 
 	if (!capability_check_role(&c, e))
 		return false;

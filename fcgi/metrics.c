@@ -100,8 +100,8 @@ static void journal(const struct db_rows *rows, struct buf *out)
 	}
 }
 
-void metrics_text(const struct metrics *m, struct db *db, const char *run_dir,
-		  struct arena *a, struct buf *out)
+void metrics_text(const struct metrics *m, int in_line, struct db *db,
+		  const char *run_dir, struct arena *a, struct buf *out)
 {
 	struct db_rows rows;
 	struct err e = {0};
@@ -111,6 +111,11 @@ void metrics_text(const struct metrics *m, struct db *db, const char *run_dir,
 	durations(m, out);
 	counter(out, "parked_total", "Requests handed to instantstart-live.", &m->parked);
 	counter(out, "slow_total", "Requests handed to the slow pool.", &m->slow);
+	buf_printf(out,
+		   "# HELP instantstart_slow_line Requests that ask the cloud, under way "
+		   "or waiting.\n# TYPE instantstart_slow_line gauge\n"
+		   "instantstart_slow_line %d\n",
+		   in_line);
 	counter(out, "refused_sign_ins_total", "Sign-ins with a wrong link or token.",
 		&m->refused_sign_ins);
 	counter(out, "worker_starts_total", "Workers started.", &m->worker_starts);

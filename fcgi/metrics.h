@@ -31,8 +31,8 @@ struct metrics {
 struct metrics *metrics_new(void);
 void metrics_request(struct metrics *m, enum metrics_face face, int status, int64_t us);
 /* The counters, those of instantstart-live, and gauges of the journal when it
- * answers. */
-void metrics_text(const struct metrics *m, struct db *db, const char *run_dir,
-		  struct arena *a, struct buf *out);
+ * answers. in_line: requests that ask the cloud, under way or waiting. */
+void metrics_text(const struct metrics *m, int in_line, struct db *db,
+		  const char *run_dir, struct arena *a, struct buf *out);
 
 #endif

@@ -232,9 +232,13 @@ int pools_work(void *ctx, int slot, int stop_fd)
 		const uint64_t request = line_key(c->param(c, "REQUEST_ID"));
 
 		know(w);
+		w->app.arrived_ms = w->app.slow
+					    ? line_take(&p->load->line, request, began_ms)
+					    : began_ms;
 		app_serve(&w->app, &w->request, c);
 		if (w->app.slow)
-			line_leave(&p->load->line, request, mono_ms() - began_ms);
+			line_leave(&p->load->line, request,
+				   w->app.late ? LINE_NOT_SERVED : mono_ms() - began_ms);
 		arena_reset(&w->request);
 	}
 	arena_free(&w->request);

@@ -22,6 +22,8 @@ static bool limited(struct transport *t, struct arena *a, const struct http_requ
 		return refuse(ret, e, "the time for this request is over");
 	if (r.timeout_ms > left)
 		r.timeout_ms = left;
+	if (l->exchange_ms && r.timeout_ms > l->exchange_ms)
+		r.timeout_ms = l->exchange_ms;
 	return l->inner->send(l->inner, a, &r, ret, e);
 }
 

@@ -16,6 +16,7 @@ struct net_limit {
 	struct transport *inner;
 	struct clock *clock;
 	int64_t until_ms;        /* monotonic; 0: no end */
+	int64_t exchange_ms;     /* one exchange has no longer; 0: as it was asked for */
 	bool (*gone)(void *ctx); /* NULL: the caller stays */
 	void *ctx;
 };

@@ -90,15 +90,17 @@ static bool is_late(const struct planner *p)
 
 /*
  * Transient failures of a read are repeated a few times at once: a plan is
- * asked for by somebody who waits.
+ * asked for by somebody who waits. Who is silent is not asked again: he would be
+ * silent once more, and others wait behind this plan.
  */
 static void ask(struct planner *p, const struct exchange *x, struct answer *ans)
 {
 	enum { TRIES = 3 };
 
 	for (int i = 0; i < TRIES && (i == 0 || !is_late(p)); i++) {
-		runner_call(p->r, x, NULL, p->a, ans);
-		if (ans->ok || !(ans->ambiguous || backoff_is_transient(ans->errc)))
+		runner_look(p->r, x, p->a, ans);
+		if (ans->ok || runner_open_ms(p->r, x, p->a) > 0 ||
+		    !(ans->ambiguous || backoff_is_transient(ans->errc)))
 			return;
 	}
 }

@@ -488,7 +488,7 @@ static bool has_gone(void *ctx)
 /* All exchanges of one request end by one moment, and for nobody none goes on. */
 Test(curl, limits, .timeout = 60)
 {
-	static const char *const answers[] = {hang, hang, hang};
+	static const char *const answers[] = {hang, hang, hang, hang};
 	static struct server s;
 	struct clock *clock = clock_system();
 	struct arena a;
@@ -501,7 +501,7 @@ Test(curl, limits, .timeout = 60)
 	int looks = 0;
 
 	arena_init(&a, 0);
-	server_start(&s, answers, 3);
+	server_start(&s, answers, 4);
 	net_limit_init(&l, net_curl_new(&a, NULL, &e), clock);
 	req.url = arena_printf(&a, "http://127.0.0.1:%d/", s.port);
 	net_limit_set(&l, began + 300, NULL, NULL);
@@ -510,6 +510,13 @@ Test(curl, limits, .timeout = 60)
 	cr_expect_eq(e.code, ERR_DEADLINE);
 	cr_expect_eq(ans.outcome, NET_NOT_SENT);
 	cr_expect_lt(clock->mono_ms(clock) - began, PATIENCE_MS / 2);
+	/* Or each of them has its own end, however much time is left for all. */
+	net_limit_set(&l, began + 10 * PATIENCE_MS, NULL, NULL);
+	l.exchange_ms = 200;
+	cr_expect_not(t->send(t, &a, &req, &ans, &e));
+	cr_expect_eq(ans.outcome, NET_AMBIGUOUS);
+	cr_expect_lt(clock->mono_ms(clock) - began, PATIENCE_MS / 2);
+	l.exchange_ms = 0;
 	net_limit_set(&l, 0, has_gone, &looks);
 	cr_expect_not(t->send(t, &a, &req, &ans, &e));
 	cr_expect_neq(ans.outcome, NET_ANSWERED);

@@ -12,6 +12,9 @@ struct world {
 	int mutations;
 	bool exists;     /* what "look" looks for */
 	enum errc fault; /* of reads */
+	/* When set, a read is silent for so long before it ends. */
+	struct clock_manual *clock;
+	int64_t silent_ms;
 };
 
 static void answer(struct runner *r, const struct exchange *x, const char *token,
@@ -25,6 +28,8 @@ static void answer(struct runner *r, const struct exchange *x, const char *token
 		return;
 	}
 	w->reads++;
+	if (w->clock)
+		clock_manual_advance(w->clock, w->silent_ms);
 	ret->errc = w->fault ? w->fault : w->exists ? ERR_NONE : ERR_CLOUD_NOT_FOUND;
 	ret->ok = ret->errc == ERR_NONE;
 	ret->code = ret->ok ? "" : "Refused";
@@ -295,6 +300,45 @@ Test(plan, fails_as_the_step_would)
 		cr_assert_str_eq(e.cause[0].message, "because");
 		cr_assert_eq(w.reads, cases[i].reads);
 	}
+	arena_free(&a);
+}
+
+/* Others wait behind a plan: it does not ask again who has just been silent, and while
+ * he is left alone the next one says so without asking. */
+Test(plan, who_is_silent_is_asked_once)
+{
+	static const struct where where = {.account = "123456789012",
+					   .region = "us-west-2"};
+	static const struct config cfg = {
+		.call_timeout_ms = 20000, .lease_ms = 60000, .poll_scale_percent = 100};
+	static struct budget budget;
+	struct clock_manual clock;
+	struct world w = {.fault = ERR_CLOUD_UNREACHABLE, .clock = &clock};
+	struct runner r = {.cfg = &cfg,
+			   .where = &where,
+			   .clock = &clock.clock,
+			   .kinds = kinds_here,
+			   .exchange = answer,
+			   .exchange_ctx = &w,
+			   .budget = &budget};
+	struct arena a;
+	json_t *p = NULL;
+	struct err e = {0};
+
+	arena_init(&a, 0);
+	clock_manual_init(&clock, 1000000);
+	w.silent_ms = 8000;
+	for (int i = 0; i < 5; i++) {
+		cr_expect_not(runner_plan(&r, &a, &leaf, "demo", NULL, &p, &e));
+		cr_expect_eq(e.code, ERR_CLOUD_UNREACHABLE);
+		cr_expect_eq(w.reads, 1, "%d", w.reads);
+		err_clear(&e);
+	}
+	/* A refusal that comes at once is worth another try; so is he, after a while. */
+	clock_manual_advance(&clock, 60000);
+	w.silent_ms = 10;
+	cr_expect_not(runner_plan(&r, &a, &leaf, "demo", NULL, &p, &e));
+	cr_expect_eq(w.reads, 4, "%d", w.reads);
 	arena_free(&a);
 }
 
