@@ -89,7 +89,8 @@ test('files that were renamed into place are what SIGHUP starts; without one the
 			return now.length >= old.length && now.every(p => !old.includes(p));
 		}, 40000);
 	}
-	assert.equal((await fetch(`${s.url}/readyz`)).status, 200);
+	/* The pollers' workers are there; readiness waits until they are heard of. */
+	await waitFor('readiness', async () => (await fetch(`${s.url}/readyz`)).status === 200, 10000);
 
 	/* An upgrade that went wrong: nothing is there. */
 	const file = `${bin}/instantstart-fcgi`, workers = childrenOf(s.pids.fcgi);
