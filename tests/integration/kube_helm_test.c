@@ -310,6 +310,44 @@ Test(kube_helm, a_release_from_install_to_uninstall, .timeout = 120)
 	tear_down(&s);
 }
 
+/*
+ * The controller writes into an aggregated role of the chart: applied on the server's
+ * side, every upgrade and rollback after that would conflict with it.
+ */
+Test(kube_helm, a_chart_with_an_aggregated_role_is_upgraded_and_rolled_back,
+     .timeout = 120)
+{
+	struct site s;
+	struct helm_result done;
+	struct kube_result res;
+	const struct kube_request role = {.verb = KUBE_GET,
+					  .api = "rbac.authorization.k8s.io/v1",
+					  .plural = "clusterroles",
+					  .name = "kubeflow-training-admin"};
+	struct helm_request r = {
+		.verb = HELM_UPGRADE_INSTALL, .release = "hp", .ns = "kube-system"};
+
+	set_up(&s);
+	r.chart = chart(&s, "hyperpod-helm-chart");
+	r.values = json_packf(&s.a, "{s:{s:b}}", "trainingOperators", "enabled", 1);
+	for (int i = 0; i < 3; i++) {
+		if (i == 2) {
+			r.verb = HELM_ROLLBACK;
+			r.revision = 1;
+		}
+		helm_call(&s.helm, &s.kube, &s.target, &r, &s.a, &done);
+		cr_assert(done.ok, "%d: %s", i, done.output);
+		for (int64_t left = WAIT_MS; left > 0; left -= 20) {
+			kube_call(&s.kube, &s.target, &role, &s.a, &res);
+			if (json_len_at(res.out, "rules") > 0)
+				break;
+			nap();
+		}
+		cr_expect_eq(json_len_at(res.out, "rules"), 1, "%d: the controller's", i);
+	}
+	tear_down(&s);
+}
+
 /* --- a followed log over TLS ----------------------------------------------------------
  */
 

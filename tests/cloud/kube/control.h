@@ -22,6 +22,7 @@ void ks_run_kubelet(struct ks *k);
 void ks_run_garbage(struct ks *k);
 void ks_run_crds(struct ks *k);
 void ks_run_balancers(struct ks *k);
+void ks_run_roles(struct ks *k);
 void ks_event(struct ks *k, const json_t *about, const char *type, const char *reason,
 	      const char *component, const char *message);
 void ks_set_condition(json_t *obj, int64_t now_ms, const char *type, const char *status,

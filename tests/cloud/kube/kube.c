@@ -177,6 +177,7 @@ static void run_reactive(struct ks *k)
 	ks_run_scheduler(k);
 	ks_run_garbage(k);
 	ks_run_balancers(k);
+	ks_run_roles(k);
 }
 
 /* Controllers feed each other; a round without a write is the end. When nothing
