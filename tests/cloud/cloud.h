@@ -266,6 +266,10 @@ void cloud_kube_destroy(struct cloud *c, const char *cluster_name);
 /* The stored object, or NULL; ns NULL for cluster scope. Borrowed. */
 json_t *cloud_kube_get(struct cloud *c, const char *cluster_name, const char *api,
 		       const char *plural, const char *ns, const char *name);
+/* Why a new object of the kind would be refused by a webhook that does not answer;
+ * NULL: it would not. */
+const char *cloud_kube_silent(struct cloud *c, struct arena *a, const char *cluster_name,
+			      const char *api, const char *plural, const char *ns);
 /* Creates or replaces as the system would; bumps resourceVersion, feeds watches. */
 void cloud_kube_put(struct cloud *c, const char *cluster_name, json_t *object);
 void cloud_kube_remove(struct cloud *c, const char *cluster_name, const char *api,

@@ -86,6 +86,29 @@ Test(cloud_addon, the_training_operator_needs_brings_and_leaves)
 	lab_stop(&s.l);
 }
 
+/* As it was to be on AWS: before the first node nobody serves cert-manager's webhook. */
+Test(cloud_addon, certificates_of_an_operator_are_refused_while_no_node_runs_the_webhook)
+{
+	struct site s;
+	const json_t *a;
+
+	build(&s, "sagemaker-demo-scripts");
+	install(&s, "cert-manager");
+	cr_expect_str_eq(json_str_or(addon(&s, "cert-manager"), "status", ""),
+			 "DEGRADED");
+	install(&s, TRAINING);
+	a = addon(&s, TRAINING);
+	cr_expect_str_eq(json_str_or(a, "status", ""), "CREATE_FAILED");
+	cr_expect_str_eq(json_str_or(a, "health.issues.0.code", ""),
+			 "AdmissionRequestDenied");
+	cr_expect(lab_has(json_str_at(a, "health.issues.0.message"),
+			  "no endpoints available for service \"cert-manager-webhook\""),
+		  "%s", json_str_or(a, "health.issues.0.message", ""));
+	cr_expect_not(has(&s, "apps/v1", "deployments", "aws-hyperpod",
+			  "hp-training-operator-controller-manager"));
+	lab_stop(&s.l);
+}
+
 /* The role, trusting that one account of this cluster's issuer. */
 static const char *role_for(struct site *s, const char *account)
 {

@@ -217,13 +217,6 @@ Test(domain_features, DP_06_a_webhook_that_does_not_answer_yet)
 		 .data = "{" EKS "}",
 		 .answers = "{'kubernetes:create certificates':{'kind':'Certificate'}}",
 		 .says = {"advance"}},
-		{.id = "DP-04 nothing answers before there are nodes",
-		 ON,
-		 PROBE,
-		 .data = "{" EKS ",'components':{'cert_manager':{'state':"
-			 "'waiting_for_nodes'}}}",
-		 .answers = "{}",
-		 .says = {"advance"}},
 	};
 
 	SCENES_HOLD(rows);

@@ -3,9 +3,11 @@
 #include "core/domain/dependency/install.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
+#include "core/kube/webhook.h"
 
 /* With nodes, replicas come within minutes or not at all. */
 static const int64_t DEGRADED_MAX_MS = 10 * 60 * 1000;
+enum { UNSERVED_TRIES = 3 };
 
 static json_t *by_addon(struct step_ctx *c, const struct component *k)
 {
@@ -235,6 +237,29 @@ static void degraded(struct step_ctx *c, const struct component *k, const json_t
 		  json_str_or(addon, "health.issues.0.message", code));
 }
 
+/*
+ * A webhook was to answer before the add-on's objects could be made, and its pods were
+ * not there: that passes. Made anew, a few times; the row before clears what failed.
+ */
+static bool try_again(struct step_ctx *c, const struct component *k, const json_t *addon)
+{
+	const char *message = json_str_at(addon, "health.issues.0.message");
+	const char *key = arena_printf(c->arena, "unserved.%s", k->name);
+	const int64_t tries = json_int_or(c->data, key, 0);
+	struct kube_webhook hook;
+
+	if (!streq(json_str_at(addon, "status"), "CREATE_FAILED") ||
+	    tries >= UNSERVED_TRIES || !kube_webhook_of(message, c->arena, &hook))
+		return false;
+	step_save(c, key, json_integer(tries + 1));
+	step_event(c, "webhook_unserved",
+		   json_pack("{s:s, s:s, s:s, s:s, s:s}", "addon", k->addon, "webhook",
+			     hook.name, "namespace", hook.ns, "service", hook.service,
+			     "why", hook.why));
+	step_goto(c, arena_printf(c->arena, "%s_install", k->name));
+	return true;
+}
+
 /* What we have installed and is there no longer, somebody else has removed. */
 static const char *addon_moved(struct step_ctx *c)
 {
@@ -272,7 +297,7 @@ void addon_wait_plan(struct step_ctx *c, struct exchange *x)
 		degraded(c, k, addon);
 	} else if (streq(status, "CREATING") || streq(status, "UPDATING")) {
 		step_wait(c, 10, "the add-on %s, which is %s", k->addon, status);
-	} else {
+	} else if (!try_again(c, k, addon)) {
 		addon_failed(c, k, addon);
 	}
 }

@@ -195,6 +195,7 @@ const struct component component_training = {
 	.service_account = "hp-training-operator-controller-manager",
 	.role = &role_training,
 	.needs = "cert_manager",
+	.guarded_by = "cert_manager",
 	.is_feature = true,
 	.pods = 1,
 };
@@ -209,6 +210,9 @@ const struct component component_inference = {
 	.service_account = "hyperpod-inference-controller-manager",
 	.role = &role_inference,
 	.needs = "cert_manager",
+	.guarded_by = "cert_manager",
+	/* Of the load-balancer controller that it brings along (serving.c). */
+	.intercepts = "services",
 	.is_feature = true,
 	.pods = 4, /* with KEDA's three */
 	.values = inference_values,

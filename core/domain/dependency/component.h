@@ -40,6 +40,11 @@ struct component {
 	 * installed only when a node can take its pods. NULL: nothing.
 	 */
 	const char *intercepts;
+	/*
+	 * The component whose webhook (failurePolicy Fail) judges what this one brings:
+	 * it is made when that answers, which takes a node. NULL: nobody does.
+	 */
+	const char *guarded_by;
 	/* Further reads that the values need, once the release's records are read. */
 	bool (*look)(struct step_ctx *c, struct exchange *x);
 	/* What a plan warns of; NULL or a function that answers NULL: nothing. */

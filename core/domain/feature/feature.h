@@ -78,6 +78,10 @@ const char *feature_status(const struct step_ctx *c, const struct feature *f);
 const char *feature_version(const struct step_ctx *c, const struct feature *f);
 const char *feature_trouble(const struct step_ctx *c, const struct feature *f);
 
+/* serving.c: {found, needed, state, detail} about a node that runs what has to answer
+ * before the operator is made; NULL: nothing has to, or the nodes are not known. */
+json_t *serving_need(struct step_ctx *c, const struct feature *f);
+
 /* way.c: NULL, or why pods on the nodes cannot reach the services that the
  * training operator asks (case TC-08). */
 const char *way_trouble(struct step_ctx *c);

@@ -120,11 +120,13 @@ static void judge_autoscaling(struct step_ctx *c, json_t *list)
 
 json_t *feature_needs(struct step_ctx *c, const struct feature *f)
 {
-	json_t *list = json_new_list(c->arena);
+	json_t *list = json_new_list(c->arena), *node = serving_need(c, f);
 
 	judge_hyperpod(c, list);
 	for (size_t i = 0; f->brings && f->brings[i]; i++)
 		judge_component(c, f, f->brings[i], list);
+	if (node)
+		json_push(list, json_incref(node));
 	if (f->id == FEATURE_TRAINING)
 		judge_training(c, list);
 	if (f->id == FEATURE_INFERENCE)

@@ -42,7 +42,7 @@ static const struct step steps[] = {
 	TOGGLE_CHECK_STEP,
 	BROUGHT_ADDON_STEPS("pod_identity"),
 	BROUGHT_ADDON_STEPS("cert_manager"),
-	WEBHOOK_STEP,
+	WEBHOOK_STEPS,
 	BROUGHT_ADDON_STEPS("metrics"),
 	BROUGHT_DRIVER_STEPS("s3_csi", &role_s3_csi),
 	BROUGHT_DRIVER_STEPS("fsx_csi", &role_fsx_csi),
@@ -128,7 +128,7 @@ const struct kind kind_set_inference_operator = {
 	.title = "Set the inference operator",
 	.steps = steps,
 	.phase_titles = phase_titles,
-	.deadline_s = 3 * 3600,
+	.deadline_s = 6 * 3600,
 	.locks = lock_cluster,
 	.undo = toggle_undo,
 };

@@ -21,7 +21,7 @@ static const struct step steps[] = {
 	TOGGLE_CHECK_STEP,
 	BROUGHT_ADDON_STEPS("pod_identity"),
 	BROUGHT_ADDON_STEPS("cert_manager"),
-	WEBHOOK_STEP,
+	WEBHOOK_STEPS,
 	ROLE_STEPS("training_operator", "training_operator", &role_training),
 	ROLE_TRUST_STEP("training_operator", "training_operator", &role_training),
 	BROUGHT_IDENTITY_STEP("training_operator"),
@@ -52,7 +52,7 @@ const struct kind kind_set_training_operator = {
 	.title = "Set the training operator",
 	.steps = steps,
 	.phase_titles = phase_titles,
-	.deadline_s = 2 * 3600,
+	.deadline_s = 5 * 3600,
 	.locks = lock_cluster,
 	.undo = toggle_undo,
 };

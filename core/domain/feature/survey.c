@@ -137,6 +137,9 @@ static bool read_needs(struct step_ctx *c, struct exchange *x, const struct feat
 {
 	if (read_components(c, x, f))
 		return true;
+	if (f->component && f->component->guarded_by &&
+	    list_kube(c, x, "nodes", "v1", "nodes", NULL))
+		return true;
 	if (f->id == FEATURE_TRAINING)
 		return read_training_needs(c, x);
 	if (f->id == FEATURE_AUTOSCALING)

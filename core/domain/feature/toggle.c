@@ -104,12 +104,6 @@ void toggle_check_plan(struct step_ctx *c, struct exchange *x)
 
 /* --- cert-manager's webhook --------------------------------------------------------- */
 
-static bool webhook_is_expected(const struct step_ctx *c)
-{
-	return !streq(json_str_or(c->data, "components.cert_manager.state", ""),
-		      "waiting_for_nodes");
-}
-
 bool toggle_webhook_observe(struct step_ctx *c, struct exchange *x)
 {
 	struct kube_request r = {.verb = KUBE_CREATE,
@@ -118,7 +112,7 @@ bool toggle_webhook_observe(struct step_ctx *c, struct exchange *x)
 				 .ns = "default",
 				 .dry_run = true};
 
-	if (!webhook_is_expected(c) || c->planning)
+	if (c->planning)
 		return false;
 	r.body = json_packf(c->arena, "{s:s, s:s, s:{s:s, s:s}, s:{s:s, s:[s], s:{s:s}}}",
 			    "apiVersion", r.api, "kind", "Certificate", "metadata",
@@ -131,7 +125,7 @@ bool toggle_webhook_observe(struct step_ctx *c, struct exchange *x)
 void toggle_webhook_plan(struct step_ctx *c, struct exchange *x)
 {
 	(void)x;
-	if (webhook_is_expected(c) && !c->planning && !saw_ok(c, "probe"))
+	if (!c->planning && !saw_ok(c, "probe"))
 		step_wait(c, 5, "cert-manager's kinds to be served: %s",
 			  saw_message(c, "probe"));
 }

@@ -15,6 +15,11 @@ const struct feature *toggle_feature(const struct step_ctx *c);
 bool toggle_check_observe(struct step_ctx *c, struct exchange *x);
 void toggle_check_plan(struct step_ctx *c, struct exchange *x);
 
+/* serving.c: whether a node runs what has to answer before the operator is made. */
+bool toggle_node_observe(struct step_ctx *c, struct exchange *x);
+void toggle_node_plan(struct step_ctx *c, struct exchange *x);
+void toggle_node_failed(struct step_ctx *c);
+
 /* A dry run of a Certificate: its webhook must answer (case DP-06). */
 bool toggle_webhook_observe(struct step_ctx *c, struct exchange *x);
 void toggle_webhook_plan(struct step_ctx *c, struct exchange *x);
@@ -92,8 +97,19 @@ void binding_absorb(struct step_ctx *c, const struct answer *a);
 			 toggle_judge)
 #define TOGGLE_DISABLED_STEP TOGGLE_DONE_STEP(disabled, "remains")
 
-/* An authority is injected within a minute or two, or never. */
-#define WEBHOOK_STEP                                                                     \
+/* Deep health checks take about two hours; then an authority is injected within a
+ * minute or two, or never. */
+#define WEBHOOK_STEPS                                                                    \
+	{.name = "cert_manager_node",                                                    \
+	 .phase = "cert_manager",                                                        \
+	 .title = "Wait for a node for cert-manager's webhook",                          \
+	 .effect = EFFECT_READ,                                                          \
+	 .deadline_s = 3 * 3600,                                                         \
+	 .observe = toggle_node_observe,                                                 \
+	 .seen = read_seen,                                                              \
+	 .plan = toggle_node_plan,                                                       \
+	 .on_fail = toggle_node_failed,                                                  \
+	 .wait = &wait_kubernetes},                                                      \
 	{                                                                                \
 		.name = "cert_manager_webhook", .phase = "cert_manager",                 \
 		.title = "Wait for cert-manager's webhook", .effect = EFFECT_READ,       \

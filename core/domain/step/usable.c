@@ -65,6 +65,17 @@ bool node_takes_pods(const json_t *node)
 	       !json_bool_or(node, "spec.unschedulable", false);
 }
 
+bool node_takes_tolerant(const json_t *node)
+{
+	size_t i;
+	json_t *t;
+
+	json_array_foreach(json_at(node, "spec.taints"), i, t)
+		if (keeps_off(t) && !streq(json_str_at(t, "key"), HEALTH))
+			return false;
+	return is_ready(node) && !json_bool_or(node, "spec.unschedulable", false);
+}
+
 bool node_is_checked(const json_t *node)
 {
 	return json_find(json_at(node, "spec.taints"), "key", HEALTH) != NULL;

@@ -19,6 +19,8 @@ bool node_has_arrived(const json_t *node);
 bool node_takes_pods(const json_t *node);
 /* The first taint that keeps such a pod off: its key; NULL: none does. */
 const char *node_taint(const json_t *node);
+/* It takes a pod that tolerates the service's checks, now. */
+bool node_takes_tolerant(const json_t *node);
 /* Under the service's checks or waiting for its repair. */
 bool node_is_checked(const json_t *node);
 

@@ -260,14 +260,14 @@ static void settle(struct cloud *c, struct arena *a, json_t *addon)
 		set_health(addon, "ACTIVE", NULL, NULL);
 }
 
-/* What is missing at the first try ends it; later it only makes it ill. */
+/* What is missing or refused at the first try ends it; later it only makes it ill. */
 static bool cannot_start(struct cloud *c, struct arena *a, json_t *addon)
 {
-	const char *code = NULL, *trouble = operator_trouble(c, a, addon, &code);
+	const char *code = NULL, *why = operator_refusal(c, a, addon, &code);
 
-	if (!trouble || streq(code, "AccessDenied"))
+	if (!why)
 		return false;
-	set_health(addon, "CREATE_FAILED", code, trouble);
+	set_health(addon, "CREATE_FAILED", code, why);
 	return true;
 }
 

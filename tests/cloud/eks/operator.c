@@ -4,14 +4,10 @@
  */
 #include "tests/cloud/eks/operator.h"
 
-#include <fnmatch.h>
 #include <string.h>
-
-#include "tests/cloud/iam.h"
 
 static const char training[] = "amazon-sagemaker-hyperpod-training-operator";
 static const char inference[] = "amazon-sagemaker-hyperpod-inference";
-static const char inference_ns[] = "hyperpod-inference-system";
 
 /* --- the list of an add-on's objects ---------------------------------------------- */
 
@@ -88,6 +84,27 @@ static void webhook(struct plan *p, const char *name, const char *group)
 		      "clientConfig", "service", "name", name, "namespace", p->ns));
 }
 
+/* Of the load-balancer controller: no Service is made while none of its pods runs. */
+static void service_webhook(struct plan *p, const char *controller)
+{
+	static const char name[] = "aws-load-balancer-webhook-service";
+
+	add(p, json_pack("{s:s,s:s,s:o,s:{s:{s:s},s:[{s:i}]}}", "apiVersion", "v1",
+			 "kind", "Service", "metadata", meta(p, name), "spec", "selector",
+			 "k8s-app", controller, "ports", "port", 443));
+	add(p, json_pack("{s:s,s:s,s:{s:s},s:[{s:s,s:[s],s:s,s:s,s:[{s:[s],s:[s],s:[s],"
+			 "s:[s]}],s:{s:s,s:{s:s,s:s,s:s}}}]}",
+			 "apiVersion", "admissionregistration.k8s.io/v1", "kind",
+			 "MutatingWebhookConfiguration", "metadata", "name",
+			 "aws-load-balancer-webhook", "webhooks", "name",
+			 "mservice.elbv2.k8s.aws", "admissionReviewVersions", "v1",
+			 "sideEffects", "None", "failurePolicy", "Fail", "rules",
+			 "apiGroups", "", "apiVersions", "v1", "operations", "CREATE",
+			 "resources", "services", "clientConfig", "caBundle",
+			 "Y2E=", "service", "name", name, "namespace", p->ns, "path",
+			 "/mutate-v1-service"));
+}
+
 static void csi_driver(struct plan *p, const char *name)
 {
 	add(p,
@@ -95,8 +112,6 @@ static void csi_driver(struct plan *p, const char *name)
 		      "storage.k8s.io/v1", "kind", "CSIDriver", "metadata", "name", name,
 		      "spec", "attachRequired", 0, "volumeLifecycleModes", "Persistent"));
 }
-
-static json_t *values_of(struct arena *a, const json_t *addon);
 
 /* A deployment of the add-on, with what its configuration says of tolerations. */
 static void tolerant(struct plan *p, const char *name, const json_t *tolerations)
@@ -109,7 +124,7 @@ static void tolerant(struct plan *p, const char *name, const json_t *tolerations
 
 static void certificates(struct plan *p, const json_t *addon)
 {
-	const json_t *v = values_of(p->a, addon);
+	const json_t *v = operator_values(p->a, addon);
 
 	tolerant(p, "cert-manager", json_at(v, "tolerations"));
 	tolerant(p, "cert-manager-cainjector", json_at(v, "cainjector.tolerations"));
@@ -117,7 +132,7 @@ static void certificates(struct plan *p, const json_t *addon)
 	webhook(p, "cert-manager-webhook", "cert-manager.io");
 }
 
-static json_t *values_of(struct arena *a, const json_t *addon)
+json_t *operator_values(struct arena *a, const json_t *addon)
 {
 	struct err e;
 	const char *text = json_str_at(addon, "configurationValues");
@@ -127,7 +142,7 @@ static json_t *values_of(struct arena *a, const json_t *addon)
 
 static void endpoints(struct plan *p, const json_t *addon)
 {
-	const json_t *v = values_of(p->a, addon);
+	const json_t *v = operator_values(p->a, addon);
 
 	deployment(p, "hyperpod-inference-controller-manager",
 		   json_str_at(v, "executionRoleArn"));
@@ -137,9 +152,11 @@ static void endpoints(struct plan *p, const json_t *addon)
 		deployment(p, "keda-operator-metrics-apiserver", NULL);
 		deployment(p, "keda-admission-webhooks", NULL);
 	}
-	if (json_bool_or(v, "alb.enabled", true))
+	if (json_bool_or(v, "alb.enabled", true)) {
 		deployment(p, "aws-load-balancer-controller",
 			   json_str_at(v, "alb.serviceAccount.roleArn"));
+		service_webhook(p, "aws-load-balancer-controller");
+	}
 }
 
 static json_t *objects_of(struct arena *a, const json_t *addon)
@@ -183,6 +200,7 @@ static const char *plural_of(const json_t *o)
 		{"Service", "services"},
 		{"CSIDriver", "csidrivers"},
 		{"ValidatingWebhookConfiguration", "validatingwebhookconfigurations"},
+		{"MutatingWebhookConfiguration", "mutatingwebhookconfigurations"},
 	};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
@@ -291,126 +309,4 @@ void operator_remove(struct cloud *c, struct arena *a, json_t *addon)
 	(void)a;
 	json_array_foreach(json_object_get(addon, "_objects"), i, o)
 		take(c, json_str_or(addon, "clusterName", ""), o);
-}
-
-/* --- what it needs ------------------------------------------------------------------ */
-
-const char *operator_bad_values(struct arena *a, const char *addon, const char *values)
-{
-	static const char *const needed[] = {"executionRoleArn",
-					     "tlsCertificateS3Bucket"};
-	struct err e;
-	const json_t *v = values ? json_parse(a, str_of(values), &e) : NULL;
-
-	if (values && !json_is_object(v))
-		return "ConfigurationValue is not in valid JSON or YAML format";
-	if (!streq(addon, inference))
-		return NULL;
-	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
-		if (!json_str_at(v, needed[i]))
-			return arena_printf(a,
-					    "Json schema validation failed with error: "
-					    "[$.%s: is missing but it is required]",
-					    needed[i]);
-	return NULL;
-}
-
-static bool fits(struct arena *a, const json_t *condition, const char *key,
-		 const char *want)
-{
-	const char *equal = json_string_value(
-		json_object_get(json_at(condition, "StringEquals"), key));
-	const char *like =
-		json_string_value(json_object_get(json_at(condition, "StringLike"), key));
-
-	(void)a;
-	return (equal && streq(equal, want)) || (like && fnmatch(like, want, 0) == 0);
-}
-
-/* Whether the account of this cluster may become the role by web identity. */
-static bool may_become(struct cloud *c, struct arena *a, const char *cluster,
-		       const char *arn, const char *ns, const char *account_name)
-{
-	const json_t *eks = cloud_get(c, EKS_CLUSTERS, cluster);
-	const char *issuer = json_str_or(eks, "identity.oidc.issuer", "https://");
-	const char *host = issuer + sizeof("https://") - 1;
-	const char *provider = arena_printf(a, "arn:aws:iam::%s:oidc-provider/%s",
-					    cloud_opts(c)->account, host);
-	const json_t *role = iam_find_role(c, arn);
-	struct err e;
-	const json_t *trust =
-		role ? json_parse(a, str_of(json_str_or(role, "_trust", "")), &e) : NULL;
-	size_t i;
-	json_t *s;
-
-	if (!cloud_get(c, "iam.oidc_provider", provider))
-		return false;
-	json_array_foreach(json_at(trust, "Statement"), i, s)
-		if (streq(json_str_at(s, "Principal.Federated"), provider) &&
-		    fits(a, json_at(s, "Condition"), arena_printf(a, "%s:sub", host),
-			 arena_printf(a, "system:serviceaccount:%s:%s", ns,
-				      account_name)))
-			return true;
-	return false;
-}
-
-static bool runs_elsewhere(struct cloud *c, const char *cluster, const char *name)
-{
-	static const char *const places[] = {"kube-system", "keda", "default"};
-
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
-		if (cloud_kube_get(c, cluster, "apps/v1", "deployments", places[i], name))
-			return true;
-	return false;
-}
-
-static const char *endpoint_trouble(struct cloud *c, struct arena *a, const json_t *addon,
-				    const char **ret_code)
-{
-	static const char *const drivers[] = {"s3.csi.aws.com", "fsx.csi.aws.com"};
-	const char *cluster = json_str_or(addon, "clusterName", "");
-	const json_t *v = values_of(a, addon);
-
-	*ret_code = "K8sResourceNotFound";
-	for (size_t i = 0; i < 2; i++)
-		if (!cloud_kube_get(c, cluster, "storage.k8s.io/v1", "csidrivers", NULL,
-				    drivers[i]))
-			return arena_printf(a, "CSIDriver \"%s\" not found", drivers[i]);
-	*ret_code = "ConfigurationConflict";
-	if (json_bool_or(v, "keda.enabled", true) &&
-	    runs_elsewhere(c, cluster, "keda-operator"))
-		return "Conflicts found when trying to apply: KEDA is installed already";
-	if (json_bool_or(v, "alb.enabled", true) &&
-	    runs_elsewhere(c, cluster, "aws-load-balancer-controller"))
-		return "Conflicts found when trying to apply: the AWS Load Balancer "
-		       "Controller is installed already";
-	if (!strstr(json_str_or(v, "executionRoleArn", ""),
-		    "role/SageMakerHyperPodInference"))
-		return "execution error: executionRoleArn: the name of the role must "
-		       "begin with SageMakerHyperPodInference";
-	*ret_code = "AccessDenied";
-	if (!may_become(c, a, cluster, json_str_or(v, "executionRoleArn", ""),
-			inference_ns, "hyperpod-inference-controller-manager"))
-		return "failed to enable inference watcher: operation error STS: "
-		       "AssumeRoleWithWebIdentity, https response error StatusCode: 403, "
-		       "api error AccessDenied: Not authorized to perform "
-		       "sts:AssumeRoleWithWebIdentity";
-	return NULL;
-}
-
-const char *operator_trouble(struct cloud *c, struct arena *a, const json_t *addon,
-			     const char **ret_code)
-{
-	const char *name = json_str_or(addon, "addonName", "");
-	const char *cluster = json_str_or(addon, "clusterName", "");
-
-	if (!streq(name, training) && !streq(name, inference))
-		return NULL;
-	*ret_code = "K8sResourceNotFound";
-	if (!cloud_kube_get(c, cluster, "apiextensions.k8s.io/v1",
-			    "customresourcedefinitions", NULL,
-			    "certificates.cert-manager.io"))
-		return "no matches for kind \"Certificate\" in version "
-		       "\"cert-manager.io/v1\"";
-	return streq(name, inference) ? endpoint_trouble(c, a, addon, ret_code) : NULL;
 }

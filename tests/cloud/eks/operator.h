@@ -17,6 +17,12 @@ void operator_remove(struct cloud *c, struct arena *a, json_t *addon);
 /* NULL: it works; else what is wrong, with the code of health.issues. */
 const char *operator_trouble(struct cloud *c, struct arena *a, const json_t *addon,
 			     const char **ret_code);
+/* NULL, or why its objects cannot be made: what is wrong, or a webhook that judges them
+ * and does not answer. */
+const char *operator_refusal(struct cloud *c, struct arena *a, const json_t *addon,
+			     const char **ret_code);
+/* Its configuration; NULL: it has none. */
+json_t *operator_values(struct arena *a, const json_t *addon);
 /* NULL, or why CreateAddon refuses the configuration. */
 const char *operator_bad_values(struct arena *a, const char *addon, const char *values);
 /* CustomResourceDefinitions of an add-on: JSON with ' for ", NULL-ended; NULL: none. */

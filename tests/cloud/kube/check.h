@@ -77,6 +77,10 @@ void ks_check_labels(struct ks_req *q, const json_t *obj, json_t *causes);
 /* --- webhook.c --- */
 /* operation: "CREATE", "UPDATE" or "DELETE"; false after a refusal. NULL: live of a
  * create, obj of a delete. */
+/* What a server would say of a new object in the namespace that a webhook guards and
+ * nobody serves; NULL: nothing. */
+const char *ks_webhook_silent(struct ks *k, struct arena *a, const struct ks_kind *kind,
+			      const char *ns);
 bool ks_webhooks_pass(struct ks_req *q, const char *operation, const json_t *live,
 		      const json_t *obj);
 

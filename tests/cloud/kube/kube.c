@@ -152,6 +152,17 @@ void cloud_kube_put(struct cloud *c, const char *cluster_name, json_t *object)
 	arena_free(&a);
 }
 
+const char *cloud_kube_silent(struct cloud *c, struct arena *a, const char *cluster_name,
+			      const char *api, const char *plural, const char *ns)
+{
+	const struct ks_kind *kind = NULL;
+	struct ks k;
+
+	if (ks_by_name(c, cluster_name, &k))
+		kind = kind_at(&k, a, api, plural);
+	return kind ? ks_webhook_silent(&k, a, kind, ns) : NULL;
+}
+
 void cloud_kube_remove(struct cloud *c, const char *cluster_name, const char *api,
 		       const char *plural, const char *ns, const char *name)
 {

@@ -134,41 +134,48 @@ static const char *trouble(struct ks_req *q, const json_t *webhook)
 	return NULL;
 }
 
-static bool pass(struct ks_req *q, const json_t *webhook)
+/* What the server says for a webhook that does not answer; NULL: it does. */
+static const char *unanswered(struct ks_req *q, const json_t *webhook)
 {
-	const char *name = json_str_or(webhook, "name", "");
-	const char *effects = json_str_or(webhook, "sideEffects", "None");
-	const char *why;
-
-	/* Said before anybody is called, by webhooks that are ignored as well. */
-	if (q->dry_run && !str_starts(effects, "None"))
-		return ks_fail(q, 400, "BadRequest",
-			       "admission webhook \"%s\" does not support dry run", name);
-	why = trouble(q, webhook);
+	const char *why = trouble(q, webhook);
 
 	if (!why)
-		return true;
-	return ks_fail(
-		q, 500, "InternalError",
+		return NULL;
+	return arena_printf(
+		q->a,
 		"Internal error occurred: failed calling webhook \"%s\": failed to call "
 		"webhook: Post \"https://%s.%s.svc:443%s?timeout=%ds\": %s",
-		name, json_str_or(webhook, "clientConfig.service.name", ""),
+		json_str_or(webhook, "name", ""),
+		json_str_or(webhook, "clientConfig.service.name", ""),
 		json_str_or(webhook, "clientConfig.service.namespace", ""),
 		json_str_or(webhook, "clientConfig.service.path", "/"),
 		(int)json_int_or(webhook, "timeoutSeconds", 10), why);
 }
 
-bool ks_webhooks_pass(struct ks_req *q, const char *operation, const json_t *live,
-		      const json_t *obj)
+static bool pass(struct ks_req *q, const json_t *webhook)
+{
+	const char *effects = json_str_or(webhook, "sideEffects", "None");
+	const char *text;
+
+	/* Said before anybody is called, by webhooks that are ignored as well. */
+	if (q->dry_run && !str_starts(effects, "None"))
+		return ks_fail(q, 400, "BadRequest",
+			       "admission webhook \"%s\" does not support dry run",
+			       json_str_or(webhook, "name", ""));
+	text = unanswered(q, webhook);
+	return !text || ks_fail(q, 500, "InternalError", "%s", text);
+}
+
+/* The next one that guards the write; NULL: there are no more. *at: where to go on. */
+static const json_t *next_guard(struct ks_req *q, const char *operation,
+				const json_t *live, const json_t *obj, size_t *at)
 {
 	static const char *const resources[] = {
 		"admissionregistration.k8s.io/mutatingwebhookconfigurations",
 		"admissionregistration.k8s.io/validatingwebhookconfigurations",
 	};
+	size_t n = 0;
 
-	/* Nobody could get rid of a webhook that refused its own removal. */
-	if (streq(q->kind->group, "admissionregistration.k8s.io"))
-		return true;
 	for (size_t r = 0; r < sizeof(resources) / sizeof(resources[0]); r++) {
 		const char *key = NULL;
 		json_t *config = NULL;
@@ -178,11 +185,42 @@ bool ks_webhooks_pass(struct ks_req *q, const char *operation, const json_t *liv
 			size_t i = 0;
 
 			json_array_foreach(json_at(config, "webhooks"), i, webhook) {
-				if (guards(q, webhook, operation, live, obj) &&
-				    !pass(q, webhook))
-					return false;
+				if (n++ < *at ||
+				    !guards(q, webhook, operation, live, obj))
+					continue;
+				*at = n;
+				return webhook;
 			}
 		}
 	}
+	return NULL;
+}
+
+bool ks_webhooks_pass(struct ks_req *q, const char *operation, const json_t *live,
+		      const json_t *obj)
+{
+	const json_t *webhook;
+	size_t at = 0;
+
+	/* Nobody could get rid of a webhook that refused its own removal. */
+	if (streq(q->kind->group, "admissionregistration.k8s.io"))
+		return true;
+	while ((webhook = next_guard(q, operation, live, obj, &at)))
+		if (!pass(q, webhook))
+			return false;
 	return true;
+}
+
+const char *ks_webhook_silent(struct ks *k, struct arena *a, const struct ks_kind *kind,
+			      const char *ns)
+{
+	struct ks_req q = {.k = *k, .a = a, .kind = kind, .ns = ns};
+	const json_t *webhook;
+	const char *text;
+	size_t at = 0;
+
+	while ((webhook = next_guard(&q, "CREATE", NULL, NULL, &at)))
+		if ((text = unanswered(&q, webhook)))
+			return text;
+	return NULL;
 }
