@@ -232,13 +232,24 @@ static void bad_answer(const struct aws_op *op, struct aws_result *ret)
 	ret->message = "the answer could not be understood";
 }
 
+/* A proxy's 404 says nothing of the thing; only HEAD has no body to tell them apart. */
+static bool says_absence(const struct aws_op *op)
+{
+	return op->http && str_starts(op->http, "HEAD ");
+}
+
 static void refusal(const struct aws_op *op, const struct http_answer *ans,
 		    struct arena *a, struct aws_result *ret)
 {
 	struct aws_fault fault = {0};
 
-	if (!parse_fault(op, ans, a, &fault))
+	if (!parse_fault(op, ans, a, &fault)) {
+		if (ans->status == 404 && !says_absence(op)) {
+			bad_answer(op, ret);
+			return;
+		}
 		fault.code = code_of_status(ans->status);
+	}
 	ret->code = aws_clean_code(a, fault.code);
 	ret->message = fault.message ? fault.message
 				     : arena_printf(a, "HTTP status %d", ans->status);

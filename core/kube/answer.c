@@ -93,6 +93,13 @@ static json_t *status_of(const struct http_answer *ans, struct arena *a)
 	return streq(json_str_at(tree, "kind"), "Status") ? tree : NULL;
 }
 
+/* A proxy's 404 says nothing of the object. A group that is not served is answered by
+ * the server's own mux, in these words. */
+static bool says_absence(const struct http_answer *ans)
+{
+	return str_starts(ans->body, "404 page not found");
+}
+
 static void parse_failure(const struct kube_request *r, const struct http_answer *ans,
 			  struct arena *a, struct kube_result *ret)
 {
@@ -107,6 +114,12 @@ static void parse_failure(const struct kube_request *r, const struct http_answer
 			a, str_as_utf8(a, arena_strndup(a, ans->body, kept)), NULL);
 	ret->retry_after_s = retry_after(ans, status);
 	ret->errc = errc_of(ans->status, status, ret->code, ret->message);
+	if (ans->status == 404 && !status && !says_absence(ans)) {
+		ret->message = "the answer is not of a Kubernetes API";
+		ret->ambiguous = kube_verb_mutates(r->verb);
+		ret->errc = ret->ambiguous ? ERR_AMBIGUOUS : ERR_CLOUD_GARBAGE;
+		return;
+	}
 	if (kube_verb_mutates(r->verb) && ret->errc != ERR_WEBHOOK_UNSERVED &&
 	    tells_nothing(ans->status, status, ret->code, ret->message)) {
 		ret->ambiguous = true;

@@ -112,9 +112,9 @@ struct step_ctx {
 	/* The last issue of this step's effect whose outcome is unknown. */
 	bool issued_before;
 	int64_t issued_at_ms;
-	const char *item; /* effect item; plan() may set it: "addon/vpc-cni" */
-	bool planning;    /* dry_run: nothing will be sent */
-	int n_planned;    /* planning: calls planned so far, of things not made yet */
+	const char *item;      /* effect item; plan() may set it: "addon/vpc-cni" */
+	bool planning;         /* dry_run: nothing will be sent */
+	const json_t *planned; /* planning: the plan's rows so far; NULL else */
 	struct verdict verdict;
 	json_t *resources; /* list, applied at settle: see step_own() */
 	json_t *catalog;   /* list, applied at settle: see step_catalog() */
@@ -334,6 +334,16 @@ const json_t *step_chosen_before(const struct step_ctx *c, const char *member);
  */
 void step_not_known(struct step_ctx *c, const char *check, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/*
+ * Planning: an earlier call of the same plan makes the thing of that name, which is not
+ * there yet; or an earlier row waits for it by name. The one excuse for not having found
+ * what a step needs: what nothing makes is absent, in a plan as in a run. `by` is the
+ * call ("s3:CreateBucket"), `name` a value in its request, tags aside.
+ */
+bool step_is_coming(const struct step_ctx *c, const char *by, const char *name);
+/* Whether the planned rows name every text of what a read asks for. */
+bool step_all_coming(const json_t *planned, const json_t *in);
 
 /* Tags of every AWS object: instantstart:cluster, instantstart:operation (the
  * root's id), the caller's and the configured ones. [{Key,Value}]. */

@@ -90,6 +90,7 @@ static void ask_kube(struct runner *r, const struct exchange *x, struct arena *a
 	ret->status = res.status;
 	ret->code = res.code;
 	ret->message = res.message;
+	ret->request_id = res.audit_id; /* by which its audit log knows the request */
 	ret->errc = res.errc;
 }
 

@@ -136,7 +136,32 @@ static bool may_read(const struct planner *p, struct step_ctx *c, struct share *
 	return false;
 }
 
-/* *ret_missing: something that was looked for does not exist or is not known. */
+/* Helm and add-ons bring objects that no request of ours names. */
+static bool brings_objects(const json_t *row)
+{
+	const char *call = json_str_or(row, "call", "");
+
+	return str_starts(call, "helm:") || streq(call, "eks:CreateAddon") ||
+	       streq(call, "cloudformation:CreateStack");
+}
+
+/* What was not found is made by an earlier call of this plan. */
+static bool is_coming(const struct planner *p, const struct exchange *x)
+{
+	size_t i;
+	json_t *row;
+
+	if (x->via == VIA_AWS)
+		return step_all_coming(p->steps, x->in);
+	json_array_foreach(p->steps, i, row)
+		if (brings_objects(row) ||
+		    (x->kube.name &&
+		     streq(json_str_at(row, "request.name"), x->kube.name)))
+			return true;
+	return false;
+}
+
+/* *ret_missing: something that was looked for is not known, or made by this plan. */
 static void observe(struct planner *p, struct level *l, bool *ret_missing)
 {
 	struct step_ctx *c = &l->ctx;
@@ -161,7 +186,7 @@ static void observe(struct planner *p, struct level *l, bool *ret_missing)
 		if (!may_read(p, c, &share))
 			return;
 		ask(p, &x, &ans);
-		*ret_missing |= ans.errc == ERR_CLOUD_NOT_FOUND;
+		*ret_missing |= ans.errc == ERR_CLOUD_NOT_FOUND && is_coming(p, &x);
 		/* What goes anyway need not answer; a plan does not wait for it. */
 		if (l->kind->kube_silent_s > 0 && ans.via == VIA_KUBE &&
 		    c->step->sees_errors && step_take(c->step, &ans) == TAKE_AGAIN) {
@@ -279,7 +304,7 @@ static void begin_step(struct planner *p, struct level *l, const struct step *s)
 	c->step = s;
 	c->seen = json_new_object(p->a);
 	c->reads = 0;
-	c->n_planned = p->n_calls;
+	c->planned = p->steps;
 	c->item = NULL;
 	c->verdict = (struct verdict){.kind = VERDICT_NONE};
 }

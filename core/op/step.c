@@ -266,6 +266,72 @@ void step_not_known(struct step_ctx *c, const char *check, const char *fmt, ...)
 	step_event(c, "not_known", json_pack("{s:s, s:s}", "check", check, "why", text));
 }
 
+/* --- what the plan makes first --------------------------------------------------- */
+
+/* Tags name a cluster on everything; they are no identity. */
+static bool is_tag_member(const char *key)
+{
+	return streq(key, "Tags") || streq(key, "tags") ||
+	       streq(key, "TagSpecifications");
+}
+
+static bool names(const json_t *tree, const char *text)
+{
+	const char *key;
+	json_t *value;
+	size_t i;
+
+	if (json_is_string(tree))
+		return streq(json_string_value(tree), text);
+	json_object_foreach((json_t *)(uintptr_t)tree, key, value)
+		if (!is_tag_member(key) && names(value, text))
+			return true;
+	json_array_foreach(tree, i, value)
+		if (names(value, text))
+			return true;
+	return false;
+}
+
+static bool row_makes(const json_t *row, const char *by, const char *text)
+{
+	if (streq(json_str_at(row, "action"), "wait"))
+		return strstr(json_str_or(row, "what", ""), text) != NULL;
+	return (!by || streq(json_str_at(row, "call"), by)) &&
+	       names(json_at(row, "request"), text);
+}
+
+bool step_is_coming(const struct step_ctx *c, const char *by, const char *name)
+{
+	size_t i;
+	json_t *row;
+
+	json_array_foreach(c->planned, i, row)
+		if (name && row_makes(row, by, name))
+			return true;
+	return false;
+}
+
+bool step_all_coming(const json_t *planned, const json_t *in)
+{
+	const char *key;
+	json_t *value, *row;
+	size_t i;
+
+	if (json_is_string(in)) {
+		json_array_foreach(planned, i, row)
+			if (row_makes(row, NULL, json_string_value(in)))
+				return true;
+		return false;
+	}
+	json_object_foreach((json_t *)(uintptr_t)in, key, value)
+		if (!step_all_coming(planned, value))
+			return false;
+	json_array_foreach(in, i, value)
+		if (!step_all_coming(planned, value))
+			return false;
+	return true;
+}
+
 /* --- tags -------------------------------------------------------------- */
 
 /* The target of a part of a cluster reads "cluster/part". */

@@ -444,6 +444,16 @@ static const struct error_case errors[] = {
 	 ERR_CLOUD_REFUSED,
 	 false},
 	{AWS_EKS_CreateCluster, 200, "not JSON", {0}, "", ERR_AMBIGUOUS, true},
+	/* A proxy's 404: nothing is known of the thing. */
+	{AWS_EKS_DescribeCluster,
+	 404,
+	 "<html>not here</html>",
+	 {0},
+	 "",
+	 ERR_CLOUD_GARBAGE,
+	 false},
+	{AWS_IAM_GetRole, 404, "<ErrorResponse><Err", {0}, "", ERR_CLOUD_GARBAGE, false},
+	{AWS_EKS_DeleteAddon, 404, "", {0}, "", ERR_AMBIGUOUS, true},
 };
 
 Test(tables, errors)

@@ -182,7 +182,7 @@ void balancers_check_plan(struct step_ctx *c, struct exchange *x)
 		step_warn(c,
 			  "its Kubernetes API does not answer (%s): load balancers could "
 			  "not be looked for",
-			  saw_code(c, "services"));
+			  saw_why(c, "services"));
 	if (systems) {
 		e = step_fail(c, ERR_BLOCKED,
 			      "file systems that were made for claims stand in the "
@@ -347,7 +347,7 @@ void balancer_groups_plan(struct step_ctx *c, struct exchange *x)
 		step_warn(
 			c,
 			"security groups of load balancers could not be looked for (%s)",
-			saw_code(c, "left"));
+			saw_why(c, "left"));
 	if (!id)
 		return;
 	if (json_array_size(interfaces) > 0) {

@@ -265,7 +265,7 @@ static void api_plan(struct step_ctx *c, struct exchange *x)
 	}
 	/* The access entry of a new cluster works after some seconds. */
 	step_wait(c, 5, "the Kubernetes API of %s to let us in (%s)", c->target,
-		  saw_code(c, "api")[0] ? saw_code(c, "api") : saw_message(c, "api"));
+		  saw_why(c, "api"));
 }
 
 static bool tell_stack(struct step_ctx *c, json_t *row)

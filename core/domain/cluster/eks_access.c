@@ -60,8 +60,8 @@ void eks_access_plan(struct step_ctx *c, struct exchange *x)
 	const char *mode = json_str_or(cluster, "accessConfig.authenticationMode", "");
 
 	(void)x;
-	if (c->planning && !cluster)
-		return; /* an earlier stage of the same plan makes it */
+	if (!cluster && step_is_coming(c, "cloudformation:CreateStack", eks_name(c)))
+		return;
 	if (saw_missing(c, "eks")) {
 		struct err *e = step_fail(c, ERR_CLOUD_NOT_FOUND,
 					  "there is no EKS cluster named %s in %s",

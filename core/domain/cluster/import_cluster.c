@@ -36,10 +36,23 @@ static const char *associate_policy(const struct step_ctx *c)
 		eks_name(c), c->where->caller_arn, c->where->partition);
 }
 
+/* Not the words of a refusal by rights: another program answers at the address, or the
+ * server cannot now. Nothing is known of the access entry then. */
+static void access_not_known(struct step_ctx *c)
+{
+	struct err *e =
+		step_fail_saw(c, "nodes", "the nodes of %s could not be listed: %s",
+			      eks_name(c), saw_why(c, "nodes"));
+
+	if (!e->fix[0])
+		err_fix(e,
+			"See what answers at %s (a proxy between us and it?), then retry.",
+			step_get(c, "eks.endpoint"));
+}
+
 /* Case IA-04: somebody without rights; see access_failed() for nobody. */
 static void access_plan(struct step_ctx *c, struct exchange *x)
 {
-	const char *code = saw_code(c, "nodes");
 	struct err *e;
 
 	(void)x;
@@ -49,10 +62,14 @@ static void access_plan(struct step_ctx *c, struct exchange *x)
 			json_integer((json_int_t)json_len_at(saw(c, "nodes"), "items")));
 		return;
 	}
-	e = step_fail(c, ERR_CLOUD_DENIED,
-		      "%s may not read nodes in %s (%s): its access entry has no policy",
-		      c->where->caller_arn, eks_name(c), code);
-	err_because(e, "kubernetes", code, saw_message(c, "nodes"), NULL);
+	if (!saw_denied(c, "nodes")) {
+		access_not_known(c);
+		return;
+	}
+	e = step_fail_saw(
+		c, "nodes",
+		"%s may not read nodes in %s (%s): its access entry has no policy",
+		c->where->caller_arn, eks_name(c), saw_why(c, "nodes"));
 	err_fix(e, "Run: %s", associate_policy(c));
 }
 
@@ -118,7 +135,7 @@ static json_t *keep_looked_at(const struct step_ctx *c, const char *name)
 	if (one && is_on(c, one))
 		return json_deep_copy(one);
 	return json_string(saw_ok(c, name) || saw_missing(c, name) ? ""
-								   : saw_code(c, name));
+								   : saw_why(c, name));
 }
 
 static const struct read_each each_cluster = {.into = "looked_at",

@@ -9,7 +9,7 @@ static const char *not_read(struct step_ctx *c, const char *key)
 {
 	if (saw_ok(c, key) || saw_missing(c, key))
 		return NULL;
-	return saw_code(c, key)[0] ? saw_code(c, key) : saw_message(c, key);
+	return saw_why(c, key);
 }
 
 /* --- the stack ---------------------------------------------------------------------- */
@@ -140,9 +140,10 @@ static const char *rights_hold(struct step_ctx *c)
 	return NULL;
 }
 
+/* Nobody of that name to simulate is no answer either. */
 static const char *rights_unread(struct step_ctx *c)
 {
-	return not_read(c, "rights");
+	return saw_ok(c, "rights") ? NULL : saw_why(c, "rights");
 }
 
 static const struct protection rights = {

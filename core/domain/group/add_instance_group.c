@@ -215,6 +215,28 @@ static bool is_asked_for(const struct step_ctx *c)
 	return c->issued_before || json_int_or(c->data, "_update.add_group.sends", 0) > 0;
 }
 
+static const char *role_name(struct step_ctx *c)
+{
+	const char *arn = role_of(c), *slash = strrchr(arn, '/');
+
+	return slash ? slash + 1 : arn;
+}
+
+/* The role of the group that was the model, or the caller's: SageMaker would refuse it
+ * when all else is made. True: the step has failed. */
+static bool role_is_gone(struct step_ctx *c)
+{
+	struct err *e;
+
+	if (!c->planning || !saw_missing(c, "role") ||
+	    step_is_coming(c, "iam:CreateRole", role_name(c)))
+		return false;
+	e = step_fail(c, ERR_CLOUD_NOT_FOUND, "there is no role %s", role_of(c));
+	err_field(e, "/execution_role_arn", role_of(c), "a role of this account");
+	err_fix(e, "Other groups had it. Give execution_role_arn of a role that exists.");
+	return true;
+}
+
 static const char *add_want(struct step_ctx *c, const json_t *live, json_t *in)
 {
 	if (group_in(live, group_name(c)) && !is_asked_for(c)) {
@@ -225,7 +247,7 @@ static const char *add_want(struct step_ctx *c, const json_t *live, json_t *in)
 		err_field(e, "/name", group_name(c), "a name that is not taken");
 		return NULL;
 	}
-	if (group_in(live, group_name(c)))
+	if (group_in(live, group_name(c)) || role_is_gone(c))
 		return NULL;
 	update_add_group(in, spec_of(c));
 	return arena_printf(c->arena,
@@ -239,15 +261,10 @@ static const struct update_cluster add_group = {.want = add_want};
 /* The role as well: "cannot be assumed" means two things. */
 static bool add_observe(struct step_ctx *c, struct exchange *x)
 {
-	struct str rest = str_of(role_of(c));
-	struct str name = STR("");
-
-	while (rest.p)
-		name = str_cut(&rest, '/');
 	return update_cluster_observe(c, x) ||
-	       (!group_live(c) && read_aws(c, x, "role", AWS_IAM_GetRole,
-					   json_packf(c->arena, "{s:s}", "RoleName",
-						      str_dup(c->arena, name))));
+	       (!group_live(c) &&
+		read_aws(c, x, "role", AWS_IAM_GetRole,
+			 json_packf(c->arena, "{s:s}", "RoleName", role_name(c))));
 }
 
 /* A role of our choice that SageMaker cannot use is not chosen again by a retry. */

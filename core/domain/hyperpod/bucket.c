@@ -94,9 +94,21 @@ void bucket_close(struct step_ctx *c, struct exchange *x, const char *bucket)
 	x->what = arena_printf(c->arena, "Close the bucket %s to the public", bucket);
 }
 
+/* Tags are replaced as a whole: what cannot be read is not written over. */
+static bool tags_are_hidden(struct step_ctx *c)
+{
+	if (!saw_refused(c, "tags"))
+		return false;
+	step_not_known(c, "bucket",
+		       "whether the bucket %s is the one that was made for clusters: its "
+		       "tags could not be read (%s); it is used as it is",
+		       name_bucket(c), saw_why(c, "tags"));
+	return true;
+}
+
 void bucket_close_plan(struct step_ctx *c, struct exchange *x)
 {
-	if (!bucket_is_complete(c))
+	if (!tags_are_hidden(c) && !bucket_is_complete(c))
 		bucket_close(c, x, name_bucket(c));
 }
 
@@ -105,7 +117,7 @@ void bucket_tag_plan(struct step_ctx *c, struct exchange *x)
 {
 	json_t *in = by_bucket(c);
 
-	if (bucket_is_complete(c))
+	if (tags_are_hidden(c) || bucket_is_complete(c))
 		return;
 	json_put(
 		in, "Tagging.TagSet",
@@ -130,6 +142,13 @@ bool bucket_policy_read(struct step_ctx *c, struct exchange *x, const char *buck
 			json_packf(c->arena, "{s:s}", "Bucket", bucket));
 }
 
+static bool is_policy(struct step_ctx *c, const char *text)
+{
+	struct err ignored;
+
+	return text && json_at(json_parse(c->arena, str_of(text), &ignored), "Statement");
+}
+
 void bucket_policy_put(struct step_ctx *c, struct exchange *x, const char *bucket)
 {
 	const char *arn =
@@ -141,13 +160,15 @@ void bucket_policy_put(struct step_ctx *c, struct exchange *x, const char *bucke
 		json_sprintf("%s/*", arn), "Condition", "Bool", "aws:SecureTransport",
 		"false");
 
-	if (saw_ok(c, "policy"))
+	if (is_policy(c, json_str_at(saw(c, "policy"), "Policy")))
 		return; /* somebody's, or ours */
-	if (!c->planning && !saw_missing(c, "policy")) {
+	if (saw_ok(c, "policy") || saw_refused(c, "policy")) {
 		step_warn(c,
 			  "the policy of the bucket %s could not be read (%s): it is "
 			  "used as it is",
-			  bucket, saw_code(c, "policy"));
+			  bucket,
+			  saw_ok(c, "policy") ? "what came is no policy"
+					      : saw_why(c, "policy"));
 		return;
 	}
 	exchange_aws(x, AWS_S3_PutBucketPolicy,

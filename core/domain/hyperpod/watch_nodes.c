@@ -329,13 +329,13 @@ static bool all_ready(struct step_ctx *c)
 	int64_t ready;
 
 	if (!saw(c, "hyperpod")) {
-		struct err *e = step_fail(c, ERR_CLOUD_REFUSED,
-					  "the HyperPod cluster %s cannot be looked at",
-					  hyperpod_name(c));
+		struct err *e = step_fail_saw(
+			c, "hyperpod", "the HyperPod cluster %s cannot be looked at: %s",
+			hyperpod_name(c), saw_why(c, "hyperpod"));
 
-		err_because(e, "sagemaker:DescribeCluster", saw_code(c, "hyperpod"),
-			    saw_message(c, "hyperpod"), NULL);
-		err_fix(e, "Let our role call sagemaker:DescribeCluster, then retry.");
+		if (saw_denied(c, "hyperpod"))
+			err_fix(e, "Let our role call sagemaker:DescribeCluster, then "
+				   "retry.");
 		return false;
 	}
 	if (current(c) < target(c) && node_trouble_fail(c, trouble_text(c)))

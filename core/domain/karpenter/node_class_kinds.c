@@ -103,6 +103,12 @@ static void check_plan(struct step_ctx *c, struct exchange *x)
 		*step_fail(c, e.code, "%s", e.detail) = e;
 		return;
 	}
+	if (saw_missing(c, "subnets"))
+		step_not_known(
+			c, "zones",
+			"whether the groups lie in one zone: a subnet of theirs is "
+			"gone (%s)",
+			saw_why(c, "subnets"));
 	shared = node_class_shared(&w, c->arena);
 	if (shared)
 		step_warn(c, "%s", shared);

@@ -163,8 +163,8 @@ static const char *field_of(const struct step_ctx *c, const char *subnet)
 static bool gets_own_vpc(const struct step_ctx *c)
 {
 	return step_input(c, "subnet_id") && !step_input(c, "vpc_id") &&
-	       !(c->planning && c->n_planned > 0) && !json_at(c->data, "eks.vpc_id") &&
-	       saw_missing(c, "eks");
+	       !step_is_coming(c, "cloudformation:CreateStack", eks_name(c)) &&
+	       !json_at(c->data, "eks.vpc_id") && saw_missing(c, "eks");
 }
 
 static void judge_place(struct step_ctx *c, struct faults *all, const char *id)

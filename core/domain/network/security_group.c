@@ -86,7 +86,7 @@ static void plan_rule(struct step_ctx *c, struct exchange *x, const char *list,
 	json_t *v;
 
 	step_save_str(c, "security_group_id", json_str_at(group_ids(c), "0"));
-	if (c->planning && !groups)
+	if (c->planning && !groups && !saw_missing(c, "group"))
 		return; /* our template's group has both rules */
 	json_array_foreach(group_ids(c), i, v) {
 		const char *id = json_string_value(v);

@@ -155,6 +155,8 @@ void read_seen(struct step_ctx *c, const struct answer *a)
 	json_put_str(entry, "bucket_region", a->bucket_region);
 	if (a->ok && a->out)
 		keep_out(c, entry, a);
+	else /* half a list is no list */
+		json_object_del(entry, "out");
 }
 
 json_t *saw(const struct step_ctx *c, const char *key)
@@ -190,6 +192,11 @@ const char *saw_message(const struct step_ctx *c, const char *key)
 bool saw_refused(const struct step_ctx *c, const char *key)
 {
 	return json_at(entry_of(c, key), "ok") && !saw_ok(c, key) && !saw_missing(c, key);
+}
+
+bool saw_denied(const struct step_ctx *c, const char *key)
+{
+	return json_int_or(entry_of(c, key), "errc", 0) == ERR_CLOUD_DENIED;
 }
 
 /* The answer as it was, but for its tree. */

@@ -55,6 +55,8 @@ const char *saw_message(const struct step_ctx *c, const char *key);
 const char *saw_why(const struct step_ctx *c, const char *key);
 /* Neither the thing nor its absence was seen: the read was refused. */
 bool saw_refused(const struct step_ctx *c, const char *key);
+/* It was refused by rights: 403, AccessDenied. */
+bool saw_denied(const struct step_ctx *c, const char *key);
 /* Fails with what the read was refused for: cause, request id, fix. */
 struct err *step_fail_saw(struct step_ctx *c, const char *key, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4), returns_nonnull));

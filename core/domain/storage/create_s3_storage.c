@@ -29,8 +29,8 @@ static void bucket_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	}
 	if (saw_missing(c, "bucket")) {
-		if (c->n_planned && streq(bucket, name_bucket(c)))
-			return; /* an earlier stage makes it */
+		if (step_is_coming(c, "s3:CreateBucket", bucket))
+			return;
 		e = step_fail(c, ERR_CLOUD_NOT_FOUND, "there is no bucket named %s",
 			      bucket);
 		e->retry = RETRY_HUMAN;
@@ -90,7 +90,8 @@ static void grant_plan(struct step_ctx *c, struct exchange *x)
 	const json_t *present =
 		text ? json_parse(c->arena, str_of(text), &ignored) : NULL;
 
-	if (saw_missing(c, "role") && !c->planning) {
+	if (saw_missing(c, "role") &&
+	    !step_is_coming(c, "iam:CreateRole", name_role(c, ROLE_S3_CSI))) {
 		struct err *e = step_fail(c, ERR_STATE_CONFLICT,
 					  "the S3 CSI driver of %s has no role of ours",
 					  c->target);

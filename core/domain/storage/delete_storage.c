@@ -202,7 +202,7 @@ static bool revoke_observe(struct step_ctx *c, struct exchange *x)
 
 static void revoke_plan(struct step_ctx *c, struct exchange *x)
 {
-	if (!saw_ok(c, "policy") && !c->planning)
+	if (!saw_ok(c, "policy"))
 		return;
 	exchange_aws(x, AWS_IAM_DeleteRolePolicy, by_policy(c));
 	x->what =
