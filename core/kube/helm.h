@@ -72,6 +72,12 @@ const char *helm_release_record(const json_t *secret_list);
 int64_t helm_release_deployed(const json_t *secret_list);
 /* A label of the newest record; NULL when it has none. */
 const char *helm_release_label(const json_t *secret_list, const char *label);
+/* The label that Helm puts on every object of every release; which release it is of say
+ * two annotations. */
+#define HELM_MANAGED "app.kubernetes.io/managed-by=Helm"
+bool helm_owns(const json_t *object, const char *release, const char *ns);
+/* "ns/release" of an object that Helm has marked; NULL: it has not. */
+const char *helm_owner(const json_t *object, struct arena *a);
 /* Chart version inside the newest release (gzip+base64 payload), or NULL. */
 const char *helm_release_chart_version(const json_t *secret_list, struct arena *a);
 

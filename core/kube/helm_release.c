@@ -78,6 +78,26 @@ static void end_inflate(void *p)
 	inflateEnd(p);
 }
 
+static const char *note(const json_t *object, const char *key)
+{
+	return json_string_value(
+		json_object_get(json_at(object, "metadata.annotations"), key));
+}
+
+bool helm_owns(const json_t *object, const char *release, const char *ns)
+{
+	return streq(note(object, "meta.helm.sh/release-name"), release) &&
+	       streq(note(object, "meta.helm.sh/release-namespace"), ns);
+}
+
+const char *helm_owner(const json_t *object, struct arena *a)
+{
+	const char *release = note(object, "meta.helm.sh/release-name");
+	const char *ns = note(object, "meta.helm.sh/release-namespace");
+
+	return release ? arena_printf(a, "%s/%s", ns ? ns : "?", release) : NULL;
+}
+
 static const char *gunzip(struct arena *a, const unsigned char *p, size_t n,
 			  size_t *ret_n)
 {

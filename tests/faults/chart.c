@@ -252,7 +252,11 @@ static bool put_object(struct run *u, json_t *row)
 	struct kube_result res;
 
 	json_put(json_array_get(row, 1), "metadata.labels",
-		 json_pack("{s:s}", "app.kubernetes.io/instance", u->r->release));
+		 json_pack("{s:s, s:s}", "app.kubernetes.io/instance", u->r->release,
+			   "app.kubernetes.io/managed-by", "Helm"));
+	json_put(json_array_get(row, 1), "metadata.annotations",
+		 json_pack("{s:s, s:s}", "meta.helm.sh/release-name", u->r->release,
+			   "meta.helm.sh/release-namespace", u->r->ns));
 	/* Its name has dots: no path. */
 	for (int i = 0; i < GONE_TRIES; i++) {
 		if (!ask(u, &create, "AlreadyExists", &res))

@@ -1,4 +1,7 @@
 /* What can be known is known in the plan: when a fact turns, the plan says so. */
+#include "core/domain/dependency/component.h"
+#include "core/domain/dependency/footprint.h"
+#include "core/domain/hyperpod/instance_types.h"
 #include "tests/cloud/ec2.h"
 #include "tests/unit/cloud_plan_facts.h"
 
@@ -226,4 +229,131 @@ Test(cloud_plan_facts, a_given_network_is_read_before_anything_is_made)
 	facts_build();
 	FACTS_HOLD(rows);
 	facts_free();
+}
+
+/* --- what nodes offer ------------------------------------------------------------------
+ */
+
+static void type_is(struct facts_world *f, const char *patch)
+{
+	cloud_configure(f->w.s.l.cloud,
+			json_packf(&f->w.s.l.arena, "{s:{s:o}}", "type_facts",
+				   "g5.xlarge", json_loads(patch, 0, NULL)));
+}
+
+static void little_memory(struct facts_world *f)
+{
+	type_is(f, "{\"MemoryInfo\":{\"SizeInMiB\":1024}}");
+}
+
+static void little_cpu(struct facts_world *f)
+{
+	type_is(f, "{\"VCpuInfo\":{\"DefaultCores\":0,\"DefaultVCpus\":1}}");
+}
+
+static void few_addresses(struct facts_world *f)
+{
+	type_is(f, "{\"NetworkInfo\":{\"Ipv4AddressesPerInterface\":6}}");
+}
+
+#define TYPES                                                                            \
+	{                                                                                \
+		"ec2:DescribeInstanceTypes"                                              \
+	}
+#define OFFERS                                                                           \
+	{                                                                                \
+		"ml.g5.xlarge offers pods about", "larger type"                          \
+	}
+#define SLOTS                                                                            \
+	{                                                                                \
+		"pod slots left for the components", "larger type"                       \
+	}
+
+Test(cloud_plan_facts, what_the_components_take_is_compared_with_what_nodes_offer)
+{
+	static const struct fact rows[] = {
+		{"memory", PIPELINE, little_memory, OFFERS, TYPES},
+		{"memory", HYPERPOD, little_memory, OFFERS, TYPES},
+		{"memory", GROUP, little_memory, OFFERS, TYPES},
+		{"CPU", PIPELINE, little_cpu, OFFERS, TYPES},
+		{"CPU", HYPERPOD, little_cpu, OFFERS, TYPES},
+		{"CPU", GROUP, little_cpu, OFFERS, TYPES},
+		{"pods", PIPELINE, few_addresses, SLOTS, TYPES},
+		{"pods", HYPERPOD, few_addresses, SLOTS, TYPES},
+	};
+
+	facts_build();
+	FACTS_HOLD(rows);
+	facts_free();
+}
+
+/* The simulated chart, which is placed as the published one, agrees with our table. */
+Test(cloud_plan_facts, the_chart_is_placed_where_the_table_has_it)
+{
+	static const struct {
+		const char *file, *object, *cpu, *memory;
+	} rows[] = {
+		{"health-monitoring-agent", "health-monitoring-agent", "cpu: 500m",
+		 "memory: 512Mi"},
+		{"nvidia-device-plugin", "nvidia-device-plugin", "", ""},
+		{"efa-device-plugin", "aws-efa-k8s-device-plugin", "cpu: 10m",
+		 "memory: 20Mi"},
+	};
+	struct lab l;
+	size_t tried = 0;
+
+	lab_start(&l);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const char *text = lab_file(
+			&l, arena_printf(&l.arena,
+					 "tests/cloud/charts/hyperpod-helm-chart/"
+					 "templates/%s.yaml",
+					 rows[i].file));
+		const struct footprint *f = footprints;
+		json_t *types =
+			       json_at(lab_call(&l, "ec2", "DescribeInstanceTypes", "{}"),
+				       "InstanceTypes"),
+		       *t;
+		size_t k;
+
+		while (f->component && !streq(f->object, rows[i].object))
+			f++;
+		cr_assert(f->component, "%s", rows[i].object);
+		cr_expect(strstr(text, rows[i].cpu) && strstr(text, rows[i].memory));
+		cr_expect_eq(f->cpu_m > 0, rows[i].cpu[0] != 0);
+		if (f->cpu_m)
+			cr_expect(strstr(text, arena_printf(&l.arena, "cpu: %dm\n",
+							    f->cpu_m)) &&
+				  strstr(text, arena_printf(&l.arena, "memory: %dMi\n",
+							    f->memory_mib)));
+		json_array_foreach(types, k, t) {
+			const char *name = arena_printf(
+				&l.arena, "ml.%s", json_str_or(t, "InstanceType", ""));
+			const bool listed =
+				strstr(text, arena_printf(&l.arena, "%s,", name)) ||
+				strstr(text, arena_printf(&l.arena, "%s]", name));
+
+			if (!instance_type_is_known(name))
+				continue;
+			tried++;
+			cr_expect_eq(listed, footprint_is_on(f, t), "%s on %s: %d",
+				     rows[i].object, name, listed);
+		}
+	}
+	cr_expect_gt(tried, 100);
+	lab_stop(&l);
+}
+
+Test(cloud_plan_facts, every_component_has_its_pods_in_the_table)
+{
+	for (size_t i = 0; component_list()[i]; i++) {
+		size_t rows = 0;
+
+		for (const struct footprint *f = footprints; f->component; f++)
+			rows += streq(f->component, component_list()[i]->name);
+		cr_expect_gt(rows, 0, "%s", component_list()[i]->name);
+	}
+	for (const struct footprint *f = footprints; f->component; f++)
+		cr_expect(streq(f->component, "eks") || component_find(f->component),
+			  "%s", f->component);
 }

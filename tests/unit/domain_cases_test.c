@@ -128,7 +128,9 @@ Test(domain_cases, an_explicit_deny_is_never_answered_with_allow_it)
 	"'ml.p5.48xlarge for cluster usage','QuotaCode':'L-1','Value':" limit "}]}"
 #define P5(n) "{'zone':'us-west-2a','instance_type':'ml.p5.48xlarge','count':" n "}"
 #define TYPE(slots, efa)                                                                 \
-	"{'ec2:DescribeInstanceTypes':{'InstanceTypes':[{'NetworkInfo':{"                \
+	"{'ec2:DescribeInstanceTypes':{'InstanceTypes':[{'VCpuInfo':{'DefaultCores':8,"  \
+	"'DefaultVCpus':16},'MemoryInfo':{'SizeInMiB':65536},'GpuInfo':{'Gpus':[{"       \
+	"'Manufacturer':'NVIDIA'}]},'NetworkInfo':{"                                     \
 	"'Ipv4AddressesPerInterface':" slots ",'EfaInfo':{'MaximumEfaInterfaces':" efa   \
 	"}}}]}}"
 
@@ -237,13 +239,24 @@ Test(domain_cases, an_instance_type_is_asked_what_it_can_do)
 		 CREATE = "{'instance_type':'ml.g5.xlarge','count':1}",
 		 .step = "check_type",
 		 .answers = TYPE("15", "0"),
-		 .says = {"advance", "warning: 1 × ml.g5.xlarge has 6 pod slots left",
+		 .says = {"advance", "warning: 1 × ml.g5.xlarge has 7 pod slots left",
 			  "need about 12", "14 slots a node"}},
 		{.id = "CC-09 large enough",
 		 CREATE = "{'instance_type':'ml.p5.48xlarge','count':1}",
 		 .step = "check_type",
 		 .answers = TYPE("50", "32"),
 		 .says = {"advance", "!warning"}},
+		{.id = "a type that the chart places no plugin on",
+		 CREATE = "{'instance_type':'ml.g4dn.xlarge','count':9}",
+		 .step = "check_type",
+		 .answers =
+			 "{'ec2:DescribeInstanceTypes':{'InstanceTypes':[{'InstanceType':"
+			 "'g4dn.xlarge','VCpuInfo':{'DefaultCores':2},'MemoryInfo':{"
+			 "'SizeInMiB':16384},'GpuInfo':{'Gpus':[{'Manufacturer':'NVIDIA'}]},"
+			 "'NetworkInfo':{'Ipv4AddressesPerInterface':10}}]}}",
+		 .says = {"advance", "places no nvidia-device-plugin on ml.g4dn.xlarge",
+			  "stay Pending", "places no health-monitoring-agent",
+			  "not repaired", "!offers pods"}},
 		{.id = "NW-03 EFA on a type without",
 		 CREATE = "{'instance_type':'ml.g5.xlarge','interface_mode':'efa'}",
 		 .step = "check_type",

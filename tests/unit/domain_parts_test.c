@@ -477,6 +477,52 @@ Test(domain_parts, what_refuses_others_objects_comes_when_its_pods_can_run)
 	SCENES_HOLD(rows);
 }
 
+#define MADE(release, ns)                                                                \
+	"'annotations':{'meta.helm.sh/release-name':'" release                           \
+	"','meta.helm.sh/release-namespace':'" ns "'}"
+#define BRINGS(kind, object, made, status)                                               \
+	"{'kubernetes:list secrets':{'items':[" RECORD(                                  \
+		"1", "deployed", OLD, OURS) "]},"                                        \
+					    "'kubernetes:list nodes':{'items':[" NODE    \
+					    "]},'kubernetes:list " kind                  \
+					    "':{'items':[{'metadata':{'name':'" object   \
+					    "','namespace':'elsewhere'," made            \
+					    "},'status':{" status "}}]}}"
+#define CHART MADE("hyperpod-dependencies", "kube-system")
+
+/* By Helm's own marks, in whatever namespace, and where its pods are wanted. */
+Test(domain_parts, a_chart_is_waited_for_by_what_it_brings)
+{
+	static const struct scene rows[] = {
+		{.id = "an agent that no node has the device for",
+		 RECONCILE = "hyperpod_wait",
+		 .answers = BRINGS("daemonsets", "health-monitoring-agent", CHART,
+				   "'desiredNumberScheduled':0"),
+		 .says = {"advance", "'ready'"}},
+		{.id = "an agent that is wanted",
+		 RECONCILE = "hyperpod_wait",
+		 .answers = BRINGS("daemonsets", "health-monitoring-agent", CHART,
+				   "'desiredNumberScheduled':2,'numberReady':0"),
+		 .says = {"wait: the daemon set health-monitoring-agent", "0 of 2 pods"}},
+		{.id = "one of two: a node may be down",
+		 RECONCILE = "hyperpod_wait",
+		 .answers = BRINGS("daemonsets", "health-monitoring-agent", CHART,
+				   "'desiredNumberScheduled':2,'numberReady':1"),
+		 .says = {"advance", "'ready'"}},
+		{.id = "an operator in a namespace of its own",
+		 RECONCILE = "hyperpod_wait",
+		 .answers = BRINGS("deployments", "training-operator", CHART, ""),
+		 .says = {"wait: the deployment training-operator", "0 of 1 replicas"}},
+		{.id = "that of another release",
+		 RECONCILE = "hyperpod_wait",
+		 .answers = BRINGS("deployments", "training-operator",
+				   MADE("hyperpod-dependencies", "other"), ""),
+		 .says = {"advance", "'ready'"}},
+	};
+
+	SCENES_HOLD(rows);
+}
+
 Test(domain_parts, nodes_come_after_the_chart_that_they_need)
 {
 	static const struct scene rows[] = {

@@ -182,12 +182,6 @@ static bool refuse_foreign(struct step_ctx *c, const struct component *k,
 	return true;
 }
 
-static const char *note(const json_t *object, const char *key)
-{
-	return json_string_value(
-		json_object_get(json_at(object, "metadata.annotations"), key));
-}
-
 /*
  * Installed under another name (clusters that AWS's console or template made), or
  * without Helm: a second one would fight with it, and Helm would refuse its objects for
@@ -199,18 +193,16 @@ static bool leave_elsewhere(struct step_ctx *c, const struct component *k)
 	json_t *o;
 
 	json_array_foreach(json_at(saw(c, "marks"), "items"), i, o) {
-		const char *release = note(o, "meta.helm.sh/release-name");
-		const char *ns = note(o, "meta.helm.sh/release-namespace");
+		const char *owner = helm_owner(o, c->arena);
 
 		if (!str_starts(json_str_or(o, "metadata.name", ""), k->mark_name) ||
-		    (streq(release, k->release) && streq(ns, k->ns)))
+		    helm_owns(o, k->release, k->ns))
 			continue;
 		step_save(c, arena_printf(c->arena, "elsewhere.%s", k->name),
 			  json_true());
 		step_warn(c, "%s is installed %s: it is used as it is", k->title,
-			  release ? arena_printf(c->arena, "as the release %s/%s",
-						 ns ? ns : "?", release)
-				  : "by other means than Helm");
+			  owner ? arena_printf(c->arena, "as the release %s", owner)
+				: "by other means than Helm");
 		if (!c->planning)
 			component_state(c, k, "ready", NULL);
 		return true;
@@ -327,76 +319,4 @@ void chart_absorb(struct step_ctx *c, const struct answer *a)
 	step_own(c, "helm:release", arena_printf(c->arena, "%s/%s", k->ns, k->release),
 		 NULL, "made");
 	step_advance(c);
-}
-
-/* Not installed yet, by the row before. */
-static bool is_early(const struct step_ctx *c, const struct component *k)
-{
-	return json_at(c->data, arena_printf(c->arena, "early.%s", k->name));
-}
-
-bool chart_wait_observe(struct step_ctx *c, struct exchange *x)
-{
-	const struct component *k = component_here(c);
-	const char *selector;
-
-	if (!component_wanted(c, k) || is_early(c, k))
-		return false;
-	selector = arena_printf(c->arena, "app.kubernetes.io/instance=%s", k->release);
-	return release_read(c, x, k) ||
-	       read_kube(c, x, "deployments",
-			 &(struct kube_request){.verb = KUBE_LIST,
-						.api = "apps/v1",
-						.plural = "deployments",
-						.ns = k->ns,
-						.label_selector = selector}) ||
-	       read_kube(c, x, "nodes",
-			 &(struct kube_request){
-				 .verb = KUBE_LIST, .api = "v1", .plural = "nodes"});
-}
-
-static const json_t *first_unready(const json_t *deployments)
-{
-	size_t i;
-	json_t *d;
-
-	json_array_foreach(deployments, i, d)
-		if (json_int_or(d, "status.availableReplicas", 0) <
-		    json_int_or(d, "spec.replicas", 1))
-			return d;
-	return NULL;
-}
-
-void chart_wait_plan(struct step_ctx *c, struct exchange *x)
-{
-	const struct component *k = component_here(c);
-	const json_t *unready = first_unready(json_at(saw(c, "deployments"), "items"));
-	const char *version, *status;
-	int64_t revision, modified_s;
-
-	(void)x;
-	if (!component_wanted(c, k) || c->planning || is_early(c, k))
-		return;
-	status = helm_release_status(saw(c, "secrets"), &revision, &modified_s);
-	if (!streq(status, "deployed")) {
-		/*
-		 * No deployment to wait for is no proof: a helm that froze in a
-		 * recovery has taken away what its successor installed.
-		 */
-		step_goto(c, arena_printf(c->arena, "%s_install", k->name));
-		return;
-	}
-	version = helm_release_chart_version(saw(c, "secrets"), c->arena);
-	if (!unready) {
-		component_state(c, k, "ready", version);
-		return;
-	}
-	if (!any_node_ready(json_at(saw(c, "nodes"), "items"))) {
-		component_state(c, k, "waiting_for_nodes", version);
-		return;
-	}
-	step_wait(c, 10, "the deployment %s of %s (%lld of %lld replicas)",
-		  json_str_or(unready, "metadata.name", "?"), k->title,
-		  (long long)json_int_or(unready, "status.availableReplicas", 0),
-		  (long long)json_int_or(unready, "spec.replicas", 1));
 }

@@ -66,7 +66,6 @@ const struct component component_pod_identity = {
 		 .plural = "daemonsets",
 		 .ns = "kube-system",
 		 .name = "eks-pod-identity-agent"},
-	.pods_per_node = 1,
 };
 const struct component component_coredns = {
 	.name = "coredns",
@@ -79,7 +78,6 @@ const struct component component_coredns = {
 		 .plural = "deployments",
 		 .ns = "kube-system",
 		 .name = "coredns"},
-	.pods = 2,
 };
 const struct component component_cert_manager = {
 	.name = "cert_manager",
@@ -92,7 +90,6 @@ const struct component component_cert_manager = {
 		 .plural = "deployments",
 		 .ns = "cert-manager",
 		 .name = "cert-manager-webhook"},
-	.pods = 3,
 	.values = cert_manager_values,
 };
 const struct component component_s3_csi = {
@@ -105,8 +102,6 @@ const struct component component_s3_csi = {
 	.role = &role_s3_csi,
 	.needs = "pod_identity",
 	.sign = CSI_DRIVER("s3.csi.aws.com"),
-	.pods_per_node = 1,
-	.pods = 2, /* controller; a helper of the mount (case ST-07) */
 };
 const struct component component_fsx_csi = {
 	.name = "fsx_csi",
@@ -118,8 +113,6 @@ const struct component component_fsx_csi = {
 	.role = &role_fsx_csi,
 	.needs = "pod_identity",
 	.sign = CSI_DRIVER("fsx.csi.aws.com"),
-	.pods_per_node = 1,
-	.pods = 2,
 };
 const struct component component_load_balancers = {
 	.name = "load_balancers",
@@ -130,7 +123,6 @@ const struct component component_load_balancers = {
 	.service_account = "aws-load-balancer-controller",
 	.role = &role_load_balancers,
 	.needs = "pod_identity",
-	.pods = 2,
 	.mark = {.verb = KUBE_LIST,
 		 .api = "apps/v1",
 		 .plural = "deployments",
@@ -150,7 +142,6 @@ const struct component component_kuberay = {
 		 .plural = "deployments",
 		 .label_selector = "app.kubernetes.io/name=kuberay-operator"},
 	.mark_name = "",
-	.pods = 1,
 };
 const struct component component_hyperpod = {
 	.name = "hyperpod",
@@ -165,8 +156,6 @@ const struct component component_hyperpod = {
 		 .plural = "daemonsets",
 		 .ns = "aws-hyperpod"},
 	.mark_name = "health-monitoring-agent",
-	/* Health agent and two device plugins. */
-	.pods_per_node = 3,
 	.look = hyperpod_look,
 	.lacks = hyperpod_images_missing,
 	.values = hyperpod_values,
@@ -183,7 +172,6 @@ const struct component component_metrics = {
 		 .ns = "kube-system",
 		 .name = "metrics-server"},
 	.is_feature = true,
-	.pods = 2,
 };
 /* https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-eks-operator-install.html */
 const struct component component_training = {
@@ -197,7 +185,6 @@ const struct component component_training = {
 	.needs = "cert_manager",
 	.guarded_by = "cert_manager",
 	.is_feature = true,
-	.pods = 1,
 };
 /* https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-model-deployment-setup.html
  */
@@ -214,7 +201,6 @@ const struct component component_inference = {
 	/* Of the load-balancer controller that it brings along (serving.c). */
 	.intercepts = "services",
 	.is_feature = true,
-	.pods = 4, /* with KEDA's three */
 	.values = inference_values,
 };
 

@@ -32,8 +32,6 @@ struct component {
 	/* Of a feature: listed there, not among the dependencies; never taken over
 	 * from somebody else unless input.adopt says so. */
 	bool is_feature;
-	/* About how many pods it runs: on every node, and once (case CC-09). */
-	int64_t pods_per_node, pods;
 	/*
 	 * What its webhooks refuse (failurePolicy Fail) while none of its pods runs,
 	 * beyond the kinds that it brings itself: "services". Such a component is

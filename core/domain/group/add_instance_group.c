@@ -54,6 +54,27 @@ static const json_t *model_group(const struct step_ctx *c, const json_t *cluster
 	return NULL;
 }
 
+#define KEPT "TieredStorageConfig.InstanceMemoryAllocationPercentage"
+
+/* What the checks reckon with: nodes that are there, memory that nodes keep. */
+static void keep_size(struct step_ctx *c, const json_t *cluster)
+{
+	int64_t n = 0;
+	size_t i;
+	json_t *g;
+
+	json_array_foreach(json_at(cluster, "InstanceGroups"), i, g)
+		n += json_int_or(g, "CurrentCount", 0);
+	step_save(c, "nodes_there", json_integer(n));
+	if (!streq(json_str_at(cluster, "TieredStorageConfig.Mode"), "Enable"))
+		return;
+	if (json_at(cluster, KEPT))
+		step_save(c, "kept_percent", json_integer(json_int_or(cluster, KEPT, 0)));
+	else
+		step_not_known(c, "share",
+			       "how much memory tiered checkpointing keeps of each node");
+}
+
 static void keep_model(struct step_ctx *c, const json_t *cluster)
 {
 	const json_t *model = model_group(c, cluster);
@@ -80,6 +101,7 @@ static void read_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	}
 	keep_model(c, cluster);
+	keep_size(c, cluster);
 	/* Of an earlier try, that is ours. */
 	if (group_live(c) && !step_has_sent(c, "add_group")) {
 		e = step_fail(c, ERR_STATE_CONFLICT,

@@ -262,8 +262,7 @@ struct delete_group {
 
 static const struct field delete_group_in[] = {
 	FIELD_CLUSTER_OR_SELECTED(struct delete_group, cluster),
-	FIELD_GROUP_PATH(struct delete_group, group),
-	FIELD_END};
+	FIELD_GROUP_PATH(struct delete_group, group), FIELD_END};
 
 static bool run_delete_group(struct call *c, const void *in, struct reply *ret,
 			     struct err *e)

@@ -6,15 +6,12 @@
  * we install need some of them on every node and some once; what is left is
  * the user's. https://github.com/awslabs/ai-on-sagemaker-hyperpod/issues/142
  */
-#include "core/domain/dependency/component.h"
+#include "core/domain/hyperpod/check_share.h"
 #include "core/domain/hyperpod/preflight.h"
 #include "core/domain/hyperpod/wish.h"
 #include "core/domain/network/compute_subnet.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
-
-/* aws-node and kube-proxy, of the cluster itself. */
-enum { PODS_OF_EKS = 2 };
 
 bool type_observe(struct step_ctx *c, struct exchange *x)
 {
@@ -39,36 +36,6 @@ static bool check_interfaces(struct step_ctx *c, const json_t *type)
 	return false;
 }
 
-/* Case CC-09. */
-static void check_pods(struct step_ctx *c, const json_t *type)
-{
-	const int64_t slots =
-		json_int_or(type, "NetworkInfo.Ipv4AddressesPerInterface", 0) - 1;
-	const int64_t count = wish_count(c);
-	int64_t each = PODS_OF_EKS, once = 0, left;
-
-	if (slots <= 0)
-		return;
-	for (size_t i = 0; component_list()[i]; i++) {
-		each += component_list()[i]->pods_per_node;
-		once += component_list()[i]->pods;
-	}
-	left = slots > each ? count * (slots - each) : 0;
-	step_event(c, "pods",
-		   json_pack("{s:I, s:I, s:I, s:s}", "slots", (json_int_t)(count * slots),
-			     "components", (json_int_t)(count * each + once), "left",
-			     (json_int_t)(left - once), "verdict",
-			     left < once ? "does_not_fit" : "fits"));
-	if (left < once)
-		step_warn(
-			c,
-			"%lld × %s has %lld pod slots left for the components, which need "
-			"about %lld (%lld slots a node, %lld of them taken on every node): "
-			"some will stay Pending; take more nodes or a larger type",
-			(long long)count, wish_types_text(c), (long long)left,
-			(long long)once, (long long)slots, (long long)each);
-}
-
 void type_plan(struct step_ctx *c, struct exchange *x)
 {
 	const json_t *types = json_at(saw(c, "type"), "InstanceTypes");
@@ -85,6 +52,5 @@ void type_plan(struct step_ctx *c, struct exchange *x)
 			       "and EFA interfaces could not be counted",
 			       wish_types_text(c),
 			       json_array_size(types) ? "all of them" : "it");
-	if (json_array_size(types) > 0)
-		check_pods(c, json_array_get(types, 0));
+	share_judge(c, types);
 }

@@ -192,6 +192,10 @@ bool ec2_describe_types(struct cloud_call *call, json_t **ret_out)
 			continue;
 		json_t *v = describe_type(call->arena, t);
 
+		json_merge_patch(
+			v, json_object_get(json_object_get(cloud_settings(call->cloud),
+							   "type_facts"),
+					   t->name));
 		if (!ec2_filters_take(call, json_object_get(call->in, "Filters"), filters,
 				      v, &take))
 			return false;

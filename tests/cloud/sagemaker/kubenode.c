@@ -15,6 +15,13 @@ static bool is_checking(const json_t *node)
 		     "DeepHealthCheckInProgress");
 }
 
+static const char *node_arch(const json_t *node)
+{
+	const struct ec2_type *t = ec2_type_find(json_str_or(node, "InstanceType", ""));
+
+	return t && str_starts(t->arch, "arm") ? "arm64" : "amd64";
+}
+
 static json_t *labels_of(struct sm_work *w, const json_t *group, const json_t *node)
 {
 	const char *zone = json_str_or(node, "Placement.AvailabilityZone", "");
@@ -22,9 +29,9 @@ static json_t *labels_of(struct sm_work *w, const json_t *group, const json_t *n
 	const char *pairs[][2] = {
 		{"kubernetes.io/hostname", node_name(w, node)},
 		{"kubernetes.io/os", "linux"},
-		{"kubernetes.io/arch", "amd64"},
+		{"kubernetes.io/arch", node_arch(node)},
 		{"beta.kubernetes.io/os", "linux"},
-		{"beta.kubernetes.io/arch", "amd64"},
+		{"beta.kubernetes.io/arch", node_arch(node)},
 		{"node.kubernetes.io/instance-type", type},
 		{"beta.kubernetes.io/instance-type", type},
 		{"topology.kubernetes.io/zone", zone},
@@ -160,7 +167,7 @@ static json_t *status_of(struct sm_work *w, const json_t *node, bool ready)
 		"6.1.140-154.222.amzn2023.x86_64", "osImage", "Amazon Linux 2023",
 		"containerRuntimeVersion", "containerd://2.0.5", "kubeletVersion",
 		kubelet_version(w, node), "kubeProxyVersion", "", "operatingSystem",
-		"linux", "architecture", "amd64");
+		"linux", "architecture", node_arch(node));
 }
 
 void sm_kube_put(struct sm_work *w, const json_t *group, const json_t *node, bool ready)
