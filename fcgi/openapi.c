@@ -168,45 +168,46 @@ static const char *const codes[] = {
 	NULL};
 
 static const struct field cause_out[] = {
-	OUT("source", FIELD_STR, .doc = "Who said it."),
-	OUT("code", FIELD_STR, .doc = "Their code."),
-	OUT("message", FIELD_STR, .doc = "Their words."),
-	OUT("request_id", FIELD_STR, .doc = "Their request id."), FIELD_END};
+	OUT("source", FIELD_STR, .doc = "Source of the message."),
+	OUT("code", FIELD_STR, .doc = "Error code from the source."),
+	OUT("message", FIELD_STR, .doc = "Message from the source."),
+	OUT("request_id", FIELD_STR, .doc = "Request ID from the source."), FIELD_END};
 
 static const struct field violation_out[] = {
 	OUT("field", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "JSON pointer."),
 	OUT("detail", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "What is wrong."),
-	OUT("seen", FIELD_STR, .doc = "The value."),
-	OUT("expected", FIELD_STR, .doc = "What would work."), FIELD_END};
+	OUT("seen", FIELD_STR, .doc = "The rejected value."),
+	OUT("expected", FIELD_STR, .doc = "What is accepted."), FIELD_END};
 
 static const struct field problem_out[] = {
 	OUT("type", FIELD_STR, .flags = FIELD_REQUIRED,
-	    .doc = "Address that explains it."),
+	    .doc = "URL that describes the problem type."),
 	OUT("title", FIELD_STR, .flags = FIELD_REQUIRED,
-	    .doc = "What kind of problem it is."),
+	    .doc = "Title of the problem type."),
 	OUT("status", FIELD_INT, .flags = FIELD_REQUIRED, .doc = "HTTP status."),
 	OUT("detail", FIELD_STR, .flags = FIELD_REQUIRED,
-	    .doc = "What happened this time."),
-	OUT("instance", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Names this answer."),
+	    .doc = "Description of this problem."),
+	OUT("instance", FIELD_STR, .flags = FIELD_REQUIRED,
+	    .doc = "ID of this response."),
 	OUT("code", FIELD_STR, .flags = FIELD_REQUIRED, .one_of = codes,
-	    .doc = "The type's last part."),
-	OUT("field", FIELD_STR, .doc = "JSON pointer to what was wrong."),
-	OUT("seen", FIELD_STR, .doc = "The value."),
-	OUT("expected", FIELD_STR, .doc = "What would work."),
-	OUT("fix", FIELD_STR, .doc = "What to do."),
+	    .doc = "Last part of the type."),
+	OUT("field", FIELD_STR, .doc = "JSON pointer to the rejected value."),
+	OUT("seen", FIELD_STR, .doc = "The rejected value."),
+	OUT("expected", FIELD_STR, .doc = "What is accepted."),
+	OUT("fix", FIELD_STR, .doc = "How to resolve the problem."),
 	OUT("retry", FIELD_STR, .flags = FIELD_REQUIRED, .one_of = retry_words,
-	    .doc = "Whether repeating is safe."),
+	    .doc = "Whether a retry is safe."),
 	{.name = "cause",
 	 .type = FIELD_OBJECT,
 	 .flags = FIELD_MANY,
 	 .fields = cause_out,
-	 .doc = "What others said, nearest first."},
+	 .doc = "Messages from AWS, Kubernetes or the database, nearest first."},
 	{.name = "errors",
 	 .type = FIELD_OBJECT,
 	 .flags = FIELD_MANY,
 	 .fields = violation_out,
-	 .doc = "Every violation."},
-	OUT("plan", FIELD_ANY, .doc = "The plan as it would be now."),
+	 .doc = "All violations."},
+	OUT("plan", FIELD_ANY, .doc = "The current plan."),
 	FIELD_END};
 
 struct str openapi_text(const struct capability *const *table, struct arena *a)

@@ -65,26 +65,22 @@ static void plain(json_t *schema)
 
 /*
  * An input as a model reads it in every conversation: without lengths, which it
- * cannot count and a refusal names. Patterns lose the group that only a choice needs.
+ * cannot count and a refusal names.
  */
-static void lean(json_t *schema, struct arena *a)
+static void lean(json_t *schema)
 {
 	static const char *const bounds[] = {"minLength",     "maxLength",
 					     "minItems",      "maxItems",
 					     "minProperties", "maxProperties"};
-	const char *pattern = json_str_at(schema, "pattern"), *name;
+	const char *name;
 	json_t *member;
 
 	for (size_t i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++)
 		json_object_del(schema, bounds[i]);
-	if (pattern && !strchr(pattern, '|') && str_starts(pattern, "^(?:"))
-		json_put_str(
-			schema, "pattern",
-			arena_printf(a, "^%.*s$", (int)strlen(pattern) - 6, pattern + 4));
 	json_object_foreach(json_object_get(schema, "properties"), name, member)
-		lean(member, a);
+		lean(member);
 	if (json_object_get(schema, "items"))
-		lean(json_object_get(schema, "items"), a);
+		lean(json_object_get(schema, "items"));
 }
 
 static json_t *input(const struct capability *cap, struct arena *a)
@@ -92,7 +88,7 @@ static json_t *input(const struct capability *cap, struct arena *a)
 	json_t *schema = capability_input_schema(cap, true, a);
 	json_t *properties = json_object_get(schema, "properties");
 
-	lean(schema, a);
+	lean(schema);
 	/* The options of every change: their words say it. */
 	for (const struct field *f = capability_options(cap); f->name; f++)
 		json_object_del(json_object_get(properties, f->name), "pattern");

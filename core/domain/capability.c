@@ -68,26 +68,23 @@ static const char *const dry_run_values[] = {"plan", NULL};
 
 #define OPTION_DRY_RUN                                                                   \
 	FIELD(struct options_in, dry_run, .flags = FIELD_QUERY,                          \
-	      .one_of = dry_run_values,                                                  \
-	      .doc = "Shows what would be done; changes nothing.")
+	      .one_of = dry_run_values, .doc = "Return only the plan.")
 #define OPTION_PLAN_DIGEST                                                               \
 	FIELD(struct options_in, plan_digest, .flags = FIELD_QUERY,                      \
-	      .pattern = "[0-9a-f]{64}",                                                 \
-	      .doc = "Runs exactly that plan, or is refused.")
+	      .pattern = "[0-9a-f]{64}", .doc = "Run exactly this plan.")
 #define OPTION_KEY                                                                       \
 	FIELD(struct options_in, idempotency_key, .pattern = "[\\x21-\\x7e]{1,128}",     \
-	      .doc = "Of your own: a repeat with it gives the same operation.")
+	      .doc = "Unique key that makes a retry safe.")
 #define OPTION_QUEUE                                                                     \
 	FIELD(struct options_in, queue, .flags = FIELD_QUERY,                            \
-	      .doc = "Waits for what is at work there, instead of a conflict.")
+	      .doc = "Queue behind a running operation.")
 #define OPTION_CONFIRM                                                                   \
 	FIELD(struct options_in, confirm, .flags = FIELD_QUERY, .max = 256,              \
-	      .doc = "The target's name once more; confirm of the plan, where it has "   \
-		     "one.")
+	      .doc = "Name of the target, or the plan's confirm value.")
 
 #define OPTION_STAKES                                                                    \
 	FIELD(struct options_in, confirm, .flags = FIELD_QUERY, .max = 256,              \
-	      .doc = "confirm of the plan, where it has one.")
+	      .doc = "The plan's confirm value, if any.")
 
 static const struct field options_none[] = {FIELD_END};
 static const struct field options_change[] = {OPTION_KEY, OPTION_DRY_RUN,
@@ -182,31 +179,35 @@ json_t *capability_output_schema(const struct capability *cap, struct arena *a)
 
 static const struct field plan_step_out[] = {
 	OUT("step", FIELD_STR, .doc = "Name of the step."),
-	OUT("phase", FIELD_STR, .flags = FIELD_NULLABLE, .doc = "Phase it belongs to."),
-	OUT("title", FIELD_STR, .flags = FIELD_NULLABLE, .doc = "What it is for."),
+	OUT("phase", FIELD_STR, .flags = FIELD_NULLABLE,
+	    .doc = "Phase that the step belongs to."),
+	OUT("title", FIELD_STR, .flags = FIELD_NULLABLE, .doc = "Title of the step."),
 	OUT("action", FIELD_STR, .doc = "call, none, wait or stage."),
-	OUT("what", FIELD_STR, .flags = FIELD_NULLABLE, .doc = "The change in words."),
+	OUT("what", FIELD_STR, .flags = FIELD_NULLABLE,
+	    .doc = "Description of the change."),
 	{.name = NULL}};
 
 const struct field plan_out[] = {
-	OUT("kind", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "What would be started."),
-	OUT("target", FIELD_STR, .flags = FIELD_NULLABLE, .doc = "On what."),
+	OUT("kind", FIELD_STR, .flags = FIELD_REQUIRED,
+	    .doc = "Kind of operation that the step starts."),
+	OUT("target", FIELD_STR, .flags = FIELD_NULLABLE,
+	    .doc = "Target of the operation."),
 	{.name = "steps",
 	 .type = FIELD_OBJECT,
 	 .flags = FIELD_REQUIRED | FIELD_MANY | FIELD_OPEN,
 	 .fields = plan_step_out,
-	 .doc = "In the order they would be carried out."},
+	 .doc = "Steps in order of execution."},
 	OUT("resources", FIELD_OBJECT, .flags = FIELD_OPEN | FIELD_MANY,
-	    .doc = "Objects that would be made or removed."),
+	    .doc = "Objects that are created or removed."),
 	OUT("checks", FIELD_OBJECT, .flags = FIELD_OPEN | FIELD_MANY,
-	    .doc = "Figures that were checked: quota, addresses."),
-	OUT("warnings", FIELD_STRS, .doc = "What to look at before going on."),
+	    .doc = "Values that were checked, such as quotas and addresses."),
+	OUT("warnings", FIELD_STRS, .doc = "Warnings to review before you continue."),
 	OUT("plan_digest", FIELD_STR, .flags = FIELD_REQUIRED,
-	    .doc = "Send it with the request to run exactly this plan."),
+	    .doc = "Send as plan_digest to run exactly this plan."),
 	OUT("at_stake", FIELD_OBJECT, .flags = FIELD_OPEN | FIELD_MANY,
 	    .doc = "What would be lost or interrupted."),
 	OUT("confirm", FIELD_STR,
-	    .doc = "Send it as confirm: it stands for exactly what is at stake."),
+	    .doc = "Send as confirm to accept exactly these losses."),
 	FIELD_END};
 
 /* --- the one door ------------------------------------------------------ */

@@ -12,9 +12,9 @@
 
 #define PAGE_FIELDS(S)                                                                   \
 	FIELD(S, limit, .min = 1, .max = 100, .dflt = "20",                              \
-	      .doc = "Most items of one page."),                                         \
+	      .doc = "Maximum number of items per page."),                               \
 		FIELD(S, cursor, .min = 1, .max = 256,                                   \
-		      .doc = "next_cursor of the page before.")
+		      .doc = "next_cursor of the previous page.")
 
 #define PAGE_OUT(item_fields)                                                            \
 	{.name = "items",                                                                \
@@ -23,6 +23,7 @@
 	 .fields = (item_fields),                                                        \
 	 .doc = "In a stable order."},                                                   \
 		OUT("next_cursor", FIELD_STR, .flags = FIELD_REQUIRED | FIELD_NULLABLE,  \
-		    .doc = "Pass it as cursor for the next page; null at the end.")
+		    .doc = "Pass as cursor to get the next page. Null on the last "      \
+			   "page.")
 
 #endif

@@ -27,7 +27,10 @@ static void put_words(json_t *s, const struct field *f)
 	json_t *words;
 
 	if (f->pattern)
-		json_object_set_new(s, "pattern", json_sprintf("^(?:%s)$", f->pattern));
+		json_object_set_new(
+			s, "pattern",
+			json_sprintf(strchr(f->pattern, '|') ? "^(?:%s)$" : "^%s$",
+				     f->pattern));
 	if (!f->one_of)
 		return;
 	words = json_array();
@@ -108,7 +111,8 @@ static json_t *member_schema(const struct field *f, struct arena *a)
 	const bool many = f->type == FIELD_STRS || (f->flags & FIELD_MANY);
 	json_t *s = many ? list_schema(f, a) : value_schema(f, a);
 
-	if (f->doc && f->unit)
+	/* A unit that the sentence names already is not named again. */
+	if (f->doc && f->unit && !strcasestr(f->doc, f->unit))
 		json_object_set_new(s, "description",
 				    json_sprintf("%s Unit: %s.", f->doc, f->unit));
 	else if (f->doc)

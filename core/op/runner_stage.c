@@ -5,7 +5,7 @@
 const struct step undo_step = {
 	.name = "undo",
 	.phase = "undo",
-	.title = "Undo what was made",
+	.title = "Undo the changes",
 	.on_cancel = CANCEL_FINISH,
 };
 

@@ -341,12 +341,12 @@ Test(field, schema)
 	cr_expect_str_eq(json_text(&a, json_at(s, "properties.name")),
 			 "{\"description\":\"The name.\",\"examples\":[\"lab\"],"
 			 "\"maxLength\":8,\"minLength\":1,"
-			 "\"pattern\":\"^(?:[a-z][a-z0-9-]*)$\",\"type\":\"string\"}");
+			 "\"pattern\":\"^[a-z][a-z0-9-]*$\",\"type\":\"string\"}");
 	cr_expect_str_eq(json_text(&a, json_at(s, "properties.count")),
 			 "{\"default\":3,\"description\":\"How many. Unit: nodes.\","
 			 "\"maximum\":100,\"minimum\":0,\"type\":\"integer\"}");
 	cr_expect_str_eq(json_text(&a, json_at(s, "properties.zones")),
-			 "{\"items\":{\"pattern\":\"^(?:z[0-9])$\",\"type\":\"string\"},"
+			 "{\"items\":{\"pattern\":\"^z[0-9]$\",\"type\":\"string\"},"
 			 "\"maxItems\":2,\"minItems\":1,\"type\":\"array\"}");
 	cr_expect_str_eq(json_text(&a, json_at(s, "properties.ports.items.required")),
 			 "[\"number\"]");

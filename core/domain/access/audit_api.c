@@ -12,34 +12,36 @@ struct list_audit {
 };
 
 static const struct field list_audit_in[] = {
-	FIELD(struct list_audit, principal, .max = 128,
-	      .doc = "Only calls of this principal."),
+	FIELD(struct list_audit, principal, .max = 128, .doc = "Filter by principal."),
 	FIELD(struct list_audit, capability, .max = 64,
-	      .doc = "Only calls of this name."),
-	FIELD(struct list_audit, operation, .max = 64, .doc = "Only of this operation."),
+	      .doc = "Filter by capability name."),
+	FIELD(struct list_audit, operation, .max = 64, .doc = "Filter by operation."),
 	FIELD(struct list_audit, limit, .min = 1, .max = 100, .dflt = "20",
-	      .doc = "Most items of one page."),
+	      .doc = "Maximum number of items per page."),
 	FIELD(struct list_audit, cursor, .pattern = "[0-9]{1,18}",
-	      .doc = "next_cursor of the page before."),
+	      .doc = "next_cursor from the previous page."),
 	FIELD_END};
 
 static const struct field audit_out[] = {
-	OUT("id", FIELD_INT, .flags = FIELD_REQUIRED, .doc = "Number of the row."),
+	OUT("id", FIELD_INT, .flags = FIELD_REQUIRED,
+	    .doc = "Sequence number of the entry."),
 	OUT("at", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "When."),
-	OUT("principal", FIELD_STR, .doc = "Who, when known."),
+	OUT("principal", FIELD_STR, .doc = "Principal that made the call, if known."),
 	OUT("face", FIELD_STR, .doc = "rest, mcp or console."),
-	OUT("capability", FIELD_STR, .doc = "What was called."),
-	OUT("target", FIELD_STR, .doc = "On what."),
-	OUT("operation", FIELD_STR, .doc = "The operation it started or touched."),
+	OUT("capability", FIELD_STR, .doc = "Capability that was called."),
+	OUT("target", FIELD_STR, .doc = "Target of the call."),
+	OUT("operation", FIELD_STR,
+	    .doc = "Operation that the call started or affected."),
 	OUT("outcome", FIELD_STR, .flags = FIELD_REQUIRED,
-	    .doc = "accepted, same, done or refused."),
-	OUT("code", FIELD_STR, .doc = "Why it was refused."),
-	OUT("detail", FIELD_STR, .doc = "The same in words."),
+	    .doc = "accepted, same (repeat of an earlier request), done or refused."),
+	OUT("code", FIELD_STR, .doc = "Error code of a refused call."),
+	OUT("detail", FIELD_STR, .doc = "Error message of a refused call."),
 	OUT("parameters", FIELD_OBJECT, .flags = FIELD_OPEN,
-	    .doc = "What was sent; secrets are masked."),
-	OUT("request_id", FIELD_STR, .doc = "Of the request."),
-	OUT("chain_no", FIELD_INT, .doc = "Place in the chain, once it is chained."),
-	OUT("hash", FIELD_STR, .doc = "Over this row and the one before it."),
+	    .doc = "Request input. Secrets are masked."),
+	OUT("request_id", FIELD_STR, .doc = "Request ID."),
+	OUT("chain_no", FIELD_INT,
+	    .doc = "Position in the hash chain. Absent until the entry is chained."),
+	OUT("hash", FIELD_STR, .doc = "Hash of this entry and the previous one."),
 	FIELD_END};
 
 static const struct field list_audit_out[] = {PAGE_OUT(audit_out), FIELD_END};
@@ -64,7 +66,7 @@ const struct capability cap_list_audit = {
 	.method = "GET",
 	.path = "/audit",
 	.title = "List the audit trail",
-	.doc = "Every call that changed something or tried to, newest first.",
+	.doc = "Lists every call that changed something or tried to, newest first.",
 	.effect = CAP_READ,
 	.role = ROLE_ADMIN,
 	.flags = CAP_LIST,
@@ -75,14 +77,16 @@ const struct capability cap_list_audit = {
 };
 
 static const struct field verify_audit_out[] = {
-	OUT("ok", FIELD_BOOL, .flags = FIELD_REQUIRED, .doc = "The chain is whole."),
+	OUT("ok", FIELD_BOOL, .flags = FIELD_REQUIRED,
+	    .doc = "Whether the chain is intact."),
 	OUT("checked", FIELD_INT, .flags = FIELD_REQUIRED,
-	    .doc = "Rows that were checked."),
+	    .doc = "Number of entries checked."),
 	OUT("unchained", FIELD_INT, .flags = FIELD_REQUIRED,
-	    .doc = "Newest rows that are not chained yet."),
+	    .doc = "Number of newest entries not chained yet."),
 	OUT("broken_at", FIELD_INT, .flags = FIELD_NULLABLE,
-	    .doc = "First place that does not fit."),
-	OUT("why", FIELD_STR, .flags = FIELD_NULLABLE, .doc = "What does not fit there."),
+	    .doc = "Position of the first invalid entry."),
+	OUT("why", FIELD_STR, .flags = FIELD_NULLABLE,
+	    .doc = "What is wrong with that entry."),
 	FIELD_END};
 
 static bool run_verify_audit(struct call *c, const void *in, struct reply *ret,
@@ -103,7 +107,8 @@ const struct capability cap_verify_audit = {
 	.method = "GET",
 	.path = "/audit:verify",
 	.title = "Verify the audit trail",
-	.doc = "Recomputes the hash chain and names the first row that does not fit.",
+	.doc = "Recomputes the hash chain and reports the first entry that does not "
+	       "match.",
 	.effect = CAP_READ,
 	.role = ROLE_ADMIN,
 	.out = verify_audit_out,

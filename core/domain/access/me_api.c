@@ -5,17 +5,18 @@
 #include "gen/queries.h"
 
 static const struct field me_out[] = {
-	OUT("id", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Whose calls these are."),
-	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "In words."),
+	OUT("id", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "ID of the principal."),
+	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Display name."),
 	OUT("role", FIELD_STR, .flags = FIELD_REQUIRED,
 	    .doc = "viewer, operator or admin."),
 	OUT("account", FIELD_STR, .flags = FIELD_REQUIRED | FIELD_NULLABLE,
-	    .doc = "The AWS account this program works in."),
+	    .doc = "AWS account that this installation manages."),
 	OUT("region", FIELD_STR, .flags = FIELD_REQUIRED | FIELD_NULLABLE,
-	    .doc = "The AWS region this program works in."),
+	    .doc = "AWS region that this installation manages."),
 	OUT("selected_cluster", FIELD_STR, .flags = FIELD_REQUIRED | FIELD_NULLABLE,
-	    .doc = "The cluster you have selected."),
-	OUT("version", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Of this program."),
+	    .doc = "Your selected cluster."),
+	OUT("version", FIELD_STR, .flags = FIELD_REQUIRED,
+	    .doc = "Version of this program."),
 	FIELD_END};
 
 static bool run_get_me(struct call *c, const void *in, struct reply *ret, struct err *e)
@@ -41,8 +42,8 @@ const struct capability cap_get_me = {
 	.name = "get_me",
 	.method = "GET",
 	.path = "/me",
-	.title = "Who am I",
-	.doc = "Your name and role, the account and region this program works in, and your "
+	.title = "Get your identity",
+	.doc = "Returns your name and role, the AWS account and region, and your "
 	       "selected cluster.",
 	.effect = CAP_READ,
 	.role = ROLE_VIEWER,
@@ -84,7 +85,7 @@ const struct capability cap_sign_out = {
 
 static const struct field everywhere_out[] = {OUT("signed_out", FIELD_INT,
 						  .flags = FIELD_REQUIRED,
-						  .doc = "How many sessions were ended."),
+						  .doc = "Number of sessions ended."),
 					      FIELD_END};
 
 static bool run_sign_out_everywhere(struct call *c, const void *in, struct reply *ret,
@@ -108,7 +109,7 @@ const struct capability cap_sign_out_everywhere = {
 	.method = "POST",
 	.path = "/sign-out:everywhere",
 	.title = "Sign out everywhere",
-	.doc = "Ends every console session of yours, in all browsers. Tokens stay.",
+	.doc = "Ends all your console sessions, in all browsers. Tokens stay valid.",
 	.effect = CAP_CHANGE,
 	.role = ROLE_VIEWER,
 	.flags = CAP_REST_ONLY | CAP_IDEMPOTENT,

@@ -8,18 +8,20 @@
 static const char *const role_values[] = {"viewer", "operator", "admin", NULL};
 
 static const struct field token_out[] = {
-	OUT("id", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Names the token."),
-	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "What it is for."),
-	OUT("principal", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Whose it is."),
+	OUT("id", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Token ID."),
+	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Purpose of the token."),
+	OUT("principal", FIELD_STR, .flags = FIELD_REQUIRED,
+	    .doc = "Principal that the token acts as."),
 	OUT("role", FIELD_STR, .flags = FIELD_REQUIRED, .one_of = role_values,
-	    .doc = "What it allows."),
-	OUT("created_by", FIELD_STR, .flags = FIELD_NULLABLE, .doc = "Who made it."),
-	OUT("created_at", FIELD_STR, .doc = "When it was made."),
-	OUT("expires_at", FIELD_STR, .doc = "When it ends by itself."),
+	    .doc = "Role that the token grants."),
+	OUT("created_by", FIELD_STR, .flags = FIELD_NULLABLE,
+	    .doc = "Principal that created the token."),
+	OUT("created_at", FIELD_STR, .doc = "Time of creation."),
+	OUT("expires_at", FIELD_STR, .doc = "Time of expiry."),
 	OUT("revoked_at", FIELD_STR, .flags = FIELD_NULLABLE,
-	    .doc = "When it was revoked."),
+	    .doc = "Time of revocation."),
 	OUT("last_used_at", FIELD_STR, .flags = FIELD_NULLABLE,
-	    .doc = "When it was last used, to the minute."),
+	    .doc = "Time of last use, to the minute."),
 	FIELD_END};
 
 /* --- create ----------------------------------------------------------- */
@@ -33,24 +35,28 @@ struct create_token {
 
 static const struct field create_token_in[] = {
 	FIELD(struct create_token, name, .flags = FIELD_REQUIRED, .min = 1, .max = 100,
-	      .example = "\"ci pipeline\"", .doc = "What the token is for."),
+	      .example = "\"ci pipeline\"", .doc = "Purpose of the token."),
 	FIELD(struct create_token, principal, .pattern = "[a-z0-9][a-z0-9._-]{0,62}",
 	      .example = "\"ci\"",
-	      .doc = "Whose calls these are, in audit and idempotency; yours when not given."),
+	      .doc = "Principal that the token acts as, for audit and idempotency. "
+		     "Default: you."),
 	FIELD(struct create_token, role, .flags = FIELD_REQUIRED, .one_of = role_values,
-	      .doc = "viewer reads, operator changes clusters, admin also gives access."),
+	      .doc = "viewer reads, operator changes clusters, admin also manages "
+		     "access."),
 	FIELD(struct create_token, expires_in_days, .min = 1, .max = 365, .dflt = "90",
-	      .unit = "days", .doc = "How long it lives."),
+	      .unit = "days", .doc = "Lifetime of the token."),
 	FIELD_END};
 
 static const struct field create_token_out[] = {
-	OUT("id", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Names the token."),
+	OUT("id", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Token ID."),
 	OUT("token", FIELD_STR, .flags = FIELD_REQUIRED,
-	    .doc = "The secret: shown now and never again."),
-	OUT("principal", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Whose it is."),
-	OUT("role", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "What it allows."),
+	    .doc = "The secret. It is shown only once."),
+	OUT("principal", FIELD_STR, .flags = FIELD_REQUIRED,
+	    .doc = "Principal that the token acts as."),
+	OUT("role", FIELD_STR, .flags = FIELD_REQUIRED,
+	    .doc = "Role that the token grants."),
 	OUT("expires_in_days", FIELD_INT, .flags = FIELD_REQUIRED,
-	    .doc = "How long it lives."),
+	    .doc = "Lifetime of the token."),
 	FIELD_END};
 
 /*
@@ -112,8 +118,8 @@ const struct capability cap_create_token = {
 	.method = "POST",
 	.path = "/tokens",
 	.title = "Create a token",
-	.doc = "Makes an access token for a person, a pipeline or an agent. The secret is "
-	       "in the answer, once.",
+	.doc = "Creates an access token for a person, pipeline or agent. The secret is "
+	       "returned only once.",
 	.effect = CAP_CHANGE,
 	.role = ROLE_ADMIN,
 	.flags = CAP_REST_ONLY,
@@ -152,7 +158,8 @@ const struct capability cap_list_tokens = {
 	.method = "GET",
 	.path = "/tokens",
 	.title = "List tokens",
-	.doc = "Who has access, with which role, until when and when it was last used.",
+	.doc = "Lists who has access, with which role, until when, and when each token "
+	       "was last used.",
 	.effect = CAP_READ,
 	.role = ROLE_ADMIN,
 	.flags = CAP_REST_ONLY | CAP_LIST,
@@ -170,7 +177,7 @@ struct revoke_token {
 
 static const struct field revoke_token_in[] = {FIELD(struct revoke_token, id,
 						     .flags = FIELD_REQUIRED | FIELD_PATH,
-						     .max = 64, .doc = "The token's id."),
+						     .max = 64, .doc = "Token ID."),
 					       FIELD_END};
 
 static bool run_revoke_token(struct call *c, const void *in, struct reply *ret,
@@ -192,7 +199,7 @@ const struct capability cap_revoke_token = {
 	.method = "DELETE",
 	.path = "/tokens/{id}",
 	.title = "Revoke a token",
-	.doc = "Ends a token now. Operations it has started go on.",
+	.doc = "Revokes a token immediately. Operations that it started continue.",
 	.effect = CAP_CHANGE,
 	.role = ROLE_ADMIN,
 	.flags = CAP_REST_ONLY | CAP_IDEMPOTENT,

@@ -22,19 +22,19 @@ static const struct field list_clusters_in[] = {PAGE_FIELDS(struct list_clusters
 						FIELD_END};
 
 static const struct field cluster_item_out[] = {
-	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name here."),
+	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name in InstantStart."),
 	OUT("origin", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "created or imported."),
 	OUT("status", FIELD_STR, .flags = FIELD_REQUIRED,
-	    .doc = "creating, control_plane_ready, in_service, deleting, partly_deleted (a "
-		   "deletion stopped on the way) or unknown."),
+	    .doc = "creating, control_plane_ready, in_service, deleting, partly_deleted "
+		   "(a deletion stopped before it was complete) or unknown."),
 	TEXT("eks_name", "Name of the EKS cluster."),
 	TEXT("hyperpod_name", "Name of the HyperPod cluster."),
 	TEXT("account", "AWS account."),
 	TEXT("region", "AWS region."),
 	OUT("selected", FIELD_BOOL, .flags = FIELD_REQUIRED,
-	    .doc = "It is the one you work on."),
-	OUT("created_at", FIELD_STR, .doc = "When it came into the catalog."),
-	OUT("updated_at", FIELD_STR, .doc = "When it was last written."),
+	    .doc = "Whether this is your selected cluster."),
+	OUT("created_at", FIELD_STR, .doc = "Time when it was added to the catalog."),
+	OUT("updated_at", FIELD_STR, .doc = "Time of the last update."),
 	FIELD_END};
 
 static const struct field list_clusters_out[] = {PAGE_OUT(cluster_item_out), FIELD_END};
@@ -58,7 +58,7 @@ const struct capability cap_list_clusters = {
 	.method = "GET",
 	.path = "/clusters",
 	.title = "List clusters",
-	.doc = "The clusters in the catalog, created here or imported.",
+	.doc = "Lists the clusters in the catalog, created here or imported.",
 	.effect = CAP_READ,
 	.role = ROLE_VIEWER,
 	.flags = CAP_LIST,
@@ -78,30 +78,31 @@ static const struct field of_cluster_in[] = {
 	FIELD_CLUSTER_OR_SELECTED(struct of_cluster, cluster), FIELD_END};
 
 static const struct field get_cluster_out[] = {
-	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name here."),
+	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name in InstantStart."),
 	OUT("origin", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "created or imported."),
-	OUT("status", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "As last observed."),
+	OUT("status", FIELD_STR, .flags = FIELD_REQUIRED,
+	    .doc = "State as last observed."),
 	TEXT("eks_name", "Name of the EKS cluster."),
 	TEXT("hyperpod_name", "Name of the HyperPod cluster."),
 	TEXT("account", "AWS account."),
 	TEXT("region", "AWS region."),
-	TEXT("vpc_id", "Its VPC."),
-	TEXT("kubernetes_version", "Version of Kubernetes."),
-	TEXT("endpoint", "Address of the Kubernetes API."),
+	TEXT("vpc_id", "VPC of the cluster."),
+	TEXT("kubernetes_version", "Kubernetes version."),
+	TEXT("endpoint", "Endpoint of the Kubernetes API."),
 	OUT("selected", FIELD_BOOL, .flags = FIELD_REQUIRED,
-	    .doc = "It is the one you work on."),
+	    .doc = "Whether this is your selected cluster."),
 	OUT("instance_groups", FIELD_OBJECT, .flags = FIELD_OPEN | FIELD_MANY,
-	    .doc = "Groups of nodes, as last observed."),
+	    .doc = "Instance groups, as last observed."),
 	OUT("dependencies", FIELD_OBJECT, .flags = FIELD_OPEN | FIELD_MANY,
 	    .doc = "Installed components, as last observed."),
 	OUT("storages", FIELD_OBJECT, .flags = FIELD_OPEN | FIELD_MANY,
-	    .doc = "Mounted storages."),
+	    .doc = "Mounted storage."),
 	OUT("resources", FIELD_OBJECT, .flags = FIELD_OPEN | FIELD_MANY,
-	    .doc = "Cloud objects that are ours."),
+	    .doc = "Cloud objects that InstantStart created."),
 	OUT("operations", FIELD_OBJECT, .flags = FIELD_OPEN | FIELD_MANY,
-	    .doc = "What is at work on it now."),
-	OUT("created_at", FIELD_STR, .doc = "When it came into the catalog."),
-	OUT("updated_at", FIELD_STR, .doc = "When it was last written."),
+	    .doc = "Operations in progress."),
+	OUT("created_at", FIELD_STR, .doc = "Time when it was added to the catalog."),
+	OUT("updated_at", FIELD_STR, .doc = "Time of the last update."),
 	FIELD_END};
 
 static bool run_get_cluster(struct call *c, const void *in, struct reply *ret,
@@ -123,9 +124,9 @@ const struct capability cap_get_cluster = {
 	.name = "get_cluster",
 	.method = "GET",
 	.path = "/clusters/{cluster}",
-	.title = "Look at a cluster",
-	.doc = "Groups, dependencies, storages, our objects and running operations of a cluster, "
-	       "as last observed.",
+	.title = "Get a cluster",
+	.doc = "Returns the instance groups, dependencies, storage, created objects and "
+	       "running operations of a cluster, as last observed.",
 	.effect = CAP_READ,
 	.role = ROLE_VIEWER,
 	.in = of_cluster_in,
@@ -140,10 +141,10 @@ const struct capability cap_get_cluster = {
 static const struct field named_cluster_in[] = {
 	FIELD_CLUSTER_PATH(struct of_cluster, cluster), FIELD_END};
 
-static const struct field select_cluster_out[] = {
-	OUT("cluster", FIELD_STR, .flags = FIELD_REQUIRED,
-	    .doc = "The cluster you work on from now on."),
-	FIELD_END};
+static const struct field select_cluster_out[] = {OUT("cluster", FIELD_STR,
+						      .flags = FIELD_REQUIRED,
+						      .doc = "Your selected cluster."),
+						  FIELD_END};
 
 static bool run_select_cluster(struct call *c, const void *in, struct reply *ret,
 			       struct err *e)
@@ -163,8 +164,8 @@ const struct capability cap_select_cluster = {
 	.method = "POST",
 	.path = "/clusters/{cluster}:select",
 	.title = "Select a cluster",
-	.doc = "The cluster that calls without one, or with \"-\", mean. Yours alone; others are "
-	       "not affected.",
+	.doc = "Selects the cluster for calls that name none or name \"-\". Affects only "
+	       "you.",
 	.effect = CAP_CHANGE,
 	.role = ROLE_VIEWER,
 	.flags = CAP_IDEMPOTENT,
@@ -179,9 +180,10 @@ const struct capability cap_select_cluster = {
  * --------------------------------------------------------------------- */
 
 static const struct field forget_cluster_out[] = {
-	OUT("forgotten", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Its name."),
+	OUT("forgotten", FIELD_STR, .flags = FIELD_REQUIRED,
+	    .doc = "Name of the cluster."),
 	OUT("left_behind", FIELD_STRS, .flags = FIELD_REQUIRED,
-	    .doc = "What we have made for it: it stays in the cloud."),
+	    .doc = "Objects that InstantStart created for it. They stay in the cloud."),
 	FIELD_END};
 
 static bool run_forget_cluster(struct call *c, const void *in, struct reply *ret,
@@ -217,7 +219,8 @@ const struct capability cap_forget_cluster = {
 	.method = "POST",
 	.path = "/clusters/{cluster}:forget",
 	.title = "Forget an imported cluster",
-	.doc = "Removes our rows about an imported cluster. The cloud is not touched.",
+	.doc = "Removes an imported cluster from the catalog. Nothing in the cloud "
+	       "changes.",
 	.effect = CAP_CHANGE,
 	.role = ROLE_OPERATOR,
 	.in = named_cluster_in,
@@ -238,8 +241,9 @@ struct delete_cluster {
 static const struct field delete_cluster_in[] = {
 	FIELD_CLUSTER_PATH(struct delete_cluster, cluster),
 	FIELD(struct delete_cluster, delete_buckets, .flags = FIELD_QUERY, .max = 20,
-	      .doc = "Shared buckets whose objects are given up too, by name: the plan counts "
-		     "them, and its confirm must be sent. All others are kept."),
+	      .doc = "Shared buckets to delete with their objects. The plan counts the "
+		     "objects, and its confirm value is required. Default: keep every "
+		     "bucket that has objects."),
 	FIELD_END};
 
 static bool is_delete(const struct db_rows *holders, int i)
@@ -352,8 +356,8 @@ const struct capability cap_delete_cluster = {
 	.method = "DELETE",
 	.path = "/clusters/{cluster}",
 	.title = "Delete a cluster",
-	.doc = "Removes everything that was made for the cluster, in the order that works. "
-	       "Buckets with objects are kept unless named. A create under way is cancelled "
+	.doc = "Deletes everything that was created for the cluster. Buckets with "
+	       "objects are kept unless named. A creation in progress is cancelled "
 	       "first.",
 	.effect = CAP_DESTROY,
 	.role = ROLE_OPERATOR,

@@ -37,7 +37,7 @@ const char *meant_cluster_name(struct arena *a, const json_t *value);
 #define FIELD_CLUSTER_OR_SELECTED(S, m)                                                  \
 	FIELD(S, m, .flags = FIELD_PATH, .pattern = "-|[A-Za-z0-9][A-Za-z0-9_-]*",       \
 	      .min = 1, .max = 100, .dflt = "\"-\"", .example = "\"demo\"",              \
-	      .doc = "Name of the cluster, or - for the one you selected.")
+	      .doc = "Cluster name, or - for the selected one.")
 
 /*
  * What all services take that we tag: no empty key, none of AWS's own, no control
@@ -49,52 +49,48 @@ const char *meant_cluster_name(struct arena *a, const json_t *value);
 
 /* https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set
  */
-#define LABEL_WORD_PATTERN "[A-Za-z0-9]([-\\w.]{0,61}[A-Za-z0-9])?"
+#define LABEL_WORD_PATTERN  "[A-Za-z0-9]([-\\w.]{0,61}[A-Za-z0-9])?"
 #define LABEL_KEY_PATTERN   "([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?" LABEL_WORD_PATTERN
 #define LABEL_VALUE_PATTERN "(" LABEL_WORD_PATTERN ")?"
 
 /* What every kind that makes AWS objects takes. */
 #define FIELDS_MADE(S)                                                                   \
 	FIELD_MAP_OF(S, tags, .max = 40, .keys = TAG_KEY_PATTERN,                        \
-		     .pattern = TAG_VALUE_PATTERN,                                       \
-		     .doc = "Tags for everything that is made, besides ours."),          \
+		     .pattern = TAG_VALUE_PATTERN, .doc = "Additional tags."),           \
 		FIELD(S, permissions_boundary,                                           \
 		      .pattern = "arn:aws[a-z-]*:iam::([0-9]{12}|aws):policy/.{1,512}",  \
-		      .doc = "ARN of a policy that bounds every role that is made.")
+		      .doc = "Permissions boundary for new roles.")
 
-#define FIELDS_CONTROL_PLANE(S)                                                           \
-	FIELD(S, kubernetes_version, .pattern = "1\\.[0-9]{2}", .meant = meant_version,   \
-	      .doc = "Kubernetes version, quoted and without v; EKS's own default where " \
-		     "HyperPod takes it."),                                               \
-		FIELD(S, vpc_cidr, .pattern = "[0-9.]{7,15}/[0-9]{1,2}",                  \
-		      .example = "\"10.42.0.0/16\"",                                      \
-		      .doc = "Address block of the new VPC; a free one is chosen."),      \
-		FIELD(S, vpc_id, .pattern = "vpc-[0-9a-f]{8,17}",                         \
-		      .doc = "An existing VPC to use instead of making one."),            \
-		FIELD(S, subnet_ids, .min = 2, .max = 2,                                  \
-		      .doc = "With vpc_id: two subnets in two zones for the "             \
-			     "control plane."),                                           \
-		FIELD(S, cluster_role_arn, .pattern = ARN_ROLE_PATTERN,                   \
-		      .doc = "An existing role for the control plane."),                  \
-		FIELD(S, manager_arn,                                                     \
-		      .pattern = "arn:aws[a-z-]*:iam::[0-9]{12}:(role|user)/.{1,512}",    \
-		      .doc = "Role or user that may administer the cluster; "             \
-			     "ours when not given.")
+#define FIELDS_CONTROL_PLANE(S)                                                          \
+	FIELD(S, kubernetes_version, .pattern = "1\\.[0-9]{2}", .meant = meant_version,  \
+	      .doc = "Version as a string, such as 1.33. Default: the EKS default if "   \
+		     "HyperPod supports it."),                                           \
+		FIELD(S, vpc_cidr, .pattern = "[0-9.]{7,15}/[0-9]{1,2}",                 \
+		      .example = "\"10.42.0.0/16\"",                                     \
+		      .doc = "CIDR block of the new VPC. Default: a free block."),       \
+		FIELD(S, vpc_id, .pattern = "vpc-[0-9a-f]{8,17}",                        \
+		      .doc = "Existing VPC to use. Default: create one."),               \
+		FIELD(S, subnet_ids, .min = 2, .max = 2,                                 \
+		      .doc = "With vpc_id: two subnets in different zones for the "      \
+			     "control plane."),                                          \
+		FIELD(S, cluster_role_arn, .pattern = ARN_ROLE_PATTERN,                  \
+		      .doc = "Existing role for the control plane."),                    \
+		FIELD(S, manager_arn,                                                    \
+		      .pattern = "arn:aws[a-z-]*:iam::[0-9]{12}:(role|user)/.{1,512}",   \
+		      .doc = "Role or user to make cluster administrator. Default: "     \
+			     "the InstantStart role.")
 
 /* With the subnets of FIELDS_CONTROL_PLANE or FIELDS_NODES. */
 #define FIELD_TAG_SUBNETS(S)                                                             \
 	FIELD(S, tag_subnets, .dflt = "false",                                           \
-	      .doc = "Tag given subnets so that load balancers find them "               \
-		     "(kubernetes.io/role/elb, internal-elb).")
+	      .doc = "Tag these subnets for load balancers.")
 
 static const char *const capacity_types[] = {"on_demand", "spot", "training_plan", NULL};
 static const char *const interface_modes[] = {"efa", "efa-only", NULL};
 
 /* The list of types is as old as the program. */
 #define FIELD_NEW_TYPE(S)                                                                \
-	FIELD(S, accept_unknown_type,                                                    \
-	      .doc = "The instance type is newer than this version knows: ask AWS for "  \
-		     "it all the same.")
+	FIELD(S, accept_unknown_type, .doc = "Accept an unknown instance type.")
 
 #define FIELDS_NODES(S)                                                                         \
 	FIELD(S, instance_type, .flags = FIELD_REQUIRED,                                        \
@@ -103,46 +99,45 @@ static const char *const interface_modes[] = {"efa", "efa-only", NULL};
 	      .doc = "Instance type, with its ml. prefix."),                                    \
 		FIELD_NEW_TYPE(S),                                                              \
 		FIELD(S, count, .min = 1, .max = 1000, .dflt = "1", .unit = "nodes",            \
-		      .doc = "How many nodes."),                                                \
+		      .doc = "Number of nodes."),                                               \
 		FIELD(S, capacity_type, .one_of = capacity_types,                               \
 		      .dflt = "\"on_demand\"",                                                  \
-		      .doc = "Where capacity comes from; fixed once made."),                    \
+		      .doc = "Source of the capacity. Cannot be changed later."),               \
 		FIELD(S, training_plan_arn,                                                     \
 		      .pattern =                                                                \
 			      "arn:aws[a-z-]*:sagemaker:[a-z0-9-]+:[0-9]{12}:training-plan/.+", \
-		      .doc = "With capacity_type training_plan: the plan."),                    \
+		      .doc = "Training plan, with capacity_type training_plan."),               \
 		FIELD(S, interface_mode, .one_of = interface_modes,                             \
 		      .doc = "EFA interfaces with or without IP addresses."),                   \
 		FIELD(S, deep_health_checks, .max = 2,                                          \
 		      .example = "[\"InstanceStress\"]",                                        \
-		      .doc = "InstanceStress, InstanceConnectivity: run before "                \
-			     "a node takes work."),                                             \
+		      .doc = "Checks to run before a node accepts work."),                      \
 		FIELD(S, group_name, .meant = meant_group_name,                                 \
 		      .pattern = "[a-zA-Z0-9](-*[a-zA-Z0-9])*", .max = 63,                      \
 		      .dflt = "\"workers\"", .doc = "Name of the instance group."),             \
 		FIELD(S, hyperpod_name, .meant = meant_group_name,                              \
 		      .pattern = "[a-zA-Z0-9](-*[a-zA-Z0-9])*", .max = 63,                      \
-		      .doc = "Name of the HyperPod cluster; the "                               \
-			     "cluster's when not given."),                                      \
+		      .doc = "Name of the HyperPod cluster. Default: the cluster "              \
+			     "name."),                                                          \
 		FIELD(S, volume_size_gb, .min = 100, .max = 16384, .dflt = "500",               \
-		      .unit = "GB", .doc = "Size of the extra volume of each node."),           \
+		      .unit = "GB", .doc = "Size of the additional volume per node."),          \
 		FIELD(S, execution_role_arn, .pattern = ARN_ROLE_PATTERN,                       \
-		      .doc = "An existing role for the nodes."),                                \
+		      .doc = "Existing role for the nodes."),                                   \
 		FIELD(S, lifecycle_s3_uri, .pattern = "s3://sagemaker-.+", .max = 1000,         \
 		      .normal = path_s3_uri,                                                    \
-		      .doc = "Own lifecycle scripts: a folder of a bucket "                     \
-			     "whose name begins with sagemaker-."),                             \
+		      .doc = "S3 folder of your lifecycle scripts. The bucket name "            \
+			     "must begin with sagemaker-."),                                    \
 		FIELD(S, lifecycle_on_create, .min = 1, .max = 128, .normal = path_file,        \
-		      .doc = "File name of the own script."),                                   \
+		      .doc = "File name of your lifecycle script."),                            \
 		FIELD(S, subnet_id, .pattern = "subnet-[0-9a-f]{8,17}",                         \
-		      .doc = "An existing private subnet for the nodes."),                      \
+		      .doc = "Existing private subnet for the nodes."),                         \
 		FIELD(S, security_group_id, .pattern = "sg-[0-9a-f]{8,17}",                     \
-		      .doc = "An existing security group for the nodes.")
+		      .doc = "Existing security group for the nodes.")
 
 #define FIELD_ZONE(S, more)                                                              \
 	FIELD(S, zone, .flags = (more), .pattern = "[a-z0-9]+(-[a-z0-9]+)+", .max = 64,  \
 	      .example = "\"us-west-2a\"",                                               \
-	      .doc = "Zone from list_availability_zones, by name or id.")
+	      .doc = "Zone name or ID from list_availability_zones.")
 
 #define MEMBERS_MADE                                                                     \
 	json_t *tags;                                                                    \

@@ -185,7 +185,7 @@ static const struct step steps[] = {
 	STAGE("storage", "Mount the storage", storage),
 	{.name = "conclude",
 	 .phase = "storage",
-	 .title = "Record what was made",
+	 .title = "Record the created objects",
 	 .effect = EFFECT_READ,
 	 .plan = conclude_plan},
 	{.name = NULL},

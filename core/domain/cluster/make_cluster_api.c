@@ -74,13 +74,13 @@ struct create_cluster {
 
 static const struct field create_cluster_in[] = {
 	FIELD_CLUSTER_NAME(struct create_cluster, name,
-			   "Name of the cluster and of what is made for it."),
+			   "Name of the cluster. Created objects use it too."),
 	FIELD_ZONE(struct create_cluster, FIELD_REQUIRED),
 	FIELDS_NODES(struct create_cluster),
 	FIELDS_CONTROL_PLANE(struct create_cluster),
 	FIELD_TAG_SUBNETS(struct create_cluster),
 	FIELD_STRUCT(struct create_cluster, storage, struct storage_part, storage_part_in,
-		     .doc = "The storage to mount; the shared bucket when not given."),
+		     .doc = "Storage to mount. Default: the shared bucket."),
 	FIELDS_MADE(struct create_cluster),
 	FIELD_END};
 
@@ -99,9 +99,9 @@ const struct capability cap_create_cluster = {
 	.method = "POST",
 	.path = "/clusters",
 	.title = "Create a cluster",
-	.doc = "Everything from one request: EKS control plane, dependencies, HyperPod cluster "
-	       "with automatic node recovery, mounted S3 storage. Takes 30 to 60 minutes; "
-	       "dry_run=plan shows every object and call first.",
+	.doc = "Creates an EKS control plane, its dependencies, a HyperPod cluster with "
+	       "automatic node recovery, and mounted S3 storage. Takes 30 to 60 minutes. "
+	       "dry_run=plan shows every object and call.",
 	.effect = CAP_CHANGE,
 	.role = ROLE_OPERATOR,
 	.flags = CAP_LONG,
@@ -147,7 +147,8 @@ const struct capability cap_create_eks_control_plane = {
 	.method = "POST",
 	.path = "/control-planes",
 	.title = "Create an EKS control plane",
-	.doc = "Network, roles and EKS cluster as one CloudFormation stack, ready for HyperPod.",
+	.doc = "Creates the network, roles and EKS cluster for HyperPod as one "
+	       "CloudFormation stack.",
 	.effect = CAP_CHANGE,
 	.role = ROLE_OPERATOR,
 	.flags = CAP_LONG,
@@ -173,10 +174,12 @@ static const struct field import_cluster_in[] = {
 	      .pattern = "[0-9A-Za-z][A-Za-z0-9_-]{0,99}", .example = "\"research\"",
 	      .doc = "Name of the EKS cluster."),
 	FIELD(struct import_cluster, name, .pattern = "[A-Za-z0-9][A-Za-z0-9_-]*",
-	      .min = 1, .max = 100, .doc = "Name here; the EKS name when not given."),
+	      .min = 1, .max = 100,
+	      .doc = "Name in InstantStart. Default: the EKS name."),
 	FIELD(struct import_cluster, hyperpod_name,
 	      .pattern = "[a-zA-Z0-9](-*[a-zA-Z0-9])*", .max = 63,
-	      .doc = "Name of the HyperPod cluster on it; found when not given."),
+	      .doc = "Name of the HyperPod cluster on it. Default: found "
+		     "automatically."),
 	FIELD_END};
 
 static bool run_import_cluster(struct call *c, const void *in, struct reply *ret,
@@ -198,8 +201,9 @@ const struct capability cap_import_cluster = {
 	.method = "POST",
 	.path = "/clusters:import",
 	.title = "Import a cluster",
-	.doc = "Takes an existing EKS cluster, and the HyperPod cluster on it, into the catalog. "
-	       "Nothing in the cloud is changed. list_hyperpod_clusters tells what there is.",
+	.doc = "Adds an existing EKS cluster and its HyperPod cluster to the catalog. "
+	       "Nothing in the cloud changes. list_hyperpod_clusters shows what you can "
+	       "import.",
 	.effect = CAP_CHANGE,
 	.role = ROLE_OPERATOR,
 	.flags = CAP_LONG,

@@ -37,7 +37,7 @@ static const struct step steps[] = {
 	EKS_ACCESS_STEP,
 	{.name = "finish",
 	 .phase = "hyperpod",
-	 .title = "Record that it is gone",
+	 .title = "Record the removal",
 	 .effect = EFFECT_READ,
 	 .plan = finish_plan},
 	{.name = NULL},

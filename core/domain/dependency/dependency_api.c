@@ -18,24 +18,24 @@ static const struct field get_dependencies_in[] = {
 
 static const struct field dependency_out[] = {
 	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name of the component."),
-	OUT("title", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "In words."),
+	OUT("title", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Display name."),
 	OUT("via", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "addon or chart."),
 	OUT("state", FIELD_STR, .flags = FIELD_REQUIRED,
 	    .doc = "ready, waiting_for_nodes, failed, skipped or unknown."),
 	OUT("version", FIELD_STR, .doc = "Installed version."),
-	OUT("needs", FIELD_STR, .doc = "The component it depends on."),
-	OUT("error", FIELD_OBJECT, .flags = FIELD_OPEN, .doc = "Why it failed."),
+	OUT("needs", FIELD_STR, .doc = "Component that it depends on."),
+	OUT("error", FIELD_OBJECT, .flags = FIELD_OPEN, .doc = "Reason for the failure."),
 	OUT("observed_at", FIELD_STR, .flags = FIELD_NULLABLE,
-	    .doc = "When that was seen."),
+	    .doc = "Time of the observation."),
 	FIELD_END};
 
 static const struct field get_dependencies_out[] = {
-	OUT("cluster", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "The cluster."),
+	OUT("cluster", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name of the cluster."),
 	{.name = "items",
 	 .type = FIELD_OBJECT,
 	 .flags = FIELD_REQUIRED | FIELD_MANY,
 	 .fields = dependency_out,
-	 .doc = "In the order of installation."},
+	 .doc = "Components in order of installation."},
 	FIELD_END};
 
 static json_t *row_of(struct call *c, const struct component *k,
@@ -88,9 +88,9 @@ const struct capability cap_get_dependencies = {
 	.name = "get_dependencies",
 	.method = "GET",
 	.path = "/clusters/{cluster}/dependencies",
-	.title = "Look at the dependencies",
-	.doc = "What HyperPod needs inside the EKS cluster and how it stands, as last observed; "
-	       "reconcile_dependencies looks anew.",
+	.title = "Get the dependencies",
+	.doc = "Returns the components that HyperPod needs in the EKS cluster, as last "
+	       "observed. reconcile_dependencies checks them again.",
 	.effect = CAP_READ,
 	.role = ROLE_VIEWER,
 	.in = get_dependencies_in,
@@ -112,11 +112,12 @@ struct reconcile {
 static const struct field reconcile_in[] = {
 	FIELD_CLUSTER_OR_SELECTED(struct reconcile, cluster),
 	FIELD(struct reconcile, components, .max = 20,
-	      .doc = "Only these, by name; all when not given."),
+	      .doc = "Names of the components. Default: all."),
 	FIELD(struct reconcile, require_ready,
-	      .doc = "Wait for components that need nodes, too."),
+	      .doc = "Also wait for components that need nodes."),
 	FIELD(struct reconcile, adopt,
-	      .doc = "Replace what others have installed or changed; it is used as it is."),
+	      .doc = "Replace components that others installed or changed. Default: use "
+		     "them unchanged."),
 	FIELDS_MADE(struct reconcile),
 	FIELD_END};
 
@@ -147,8 +148,8 @@ const struct capability cap_reconcile_dependencies = {
 	.method = "POST",
 	.path = "/clusters/{cluster}/dependencies:reconcile",
 	.title = "Reconcile the dependencies",
-	.doc = "Looks at every component and installs or updates what differs; what is as wanted "
-	       "is not touched. One failure hides no other.",
+	.doc = "Checks every component, and installs or updates those that differ. A "
+	       "failure does not stop the others.",
 	.effect = CAP_CHANGE,
 	.role = ROLE_OPERATOR,
 	.flags = CAP_LONG | CAP_IDEMPOTENT,

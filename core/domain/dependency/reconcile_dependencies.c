@@ -226,7 +226,7 @@ static const struct step steps[] = {
 	REFRESH_STEP("load_balancers"),
 	{.name = "conclude",
 	 .phase = "conclude",
-	 .title = "Sum up",
+	 .title = "Summarize the results",
 	 .effect = EFFECT_READ,
 	 /* Deep health checks keep nodes from taking pods for about two hours. */
 	 .deadline_s = 3 * 3600,

@@ -21,59 +21,62 @@ static const struct field get_features_in[] = {
 #define TEXT(member, sentence) OUT(member, FIELD_STR, .doc = (sentence))
 
 static const struct field need_out[] = {
-	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "What is needed."),
-	OUT("title", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "In words."),
-	OUT("found", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "What is there."),
-	OUT("needed", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "What has to be."),
+	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "What is required."),
+	OUT("title", FIELD_STR, .flags = FIELD_REQUIRED,
+	    .doc = "Description of the requirement."),
+	OUT("found", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Current value."),
+	OUT("needed", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Required value."),
 	OUT("state", FIELD_STR, .flags = FIELD_REQUIRED,
-	    .doc = "ok, brought (it is installed along) or blocked."),
-	TEXT("detail", "What to do about it."),
+	    .doc = "ok, brought (installed with the feature) or blocked."),
+	TEXT("detail", "How to resolve it."),
 	FIELD_END};
 
 static const struct field part_out[] = {
 	OUT("part", FIELD_STR, .flags = FIELD_REQUIRED,
 	    .doc = "role, trust, policy, association, annotation, oidc_provider, bucket or "
 		   "addon."),
-	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Its name."),
+	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name of the part."),
 	OUT("state", FIELD_STR, .flags = FIELD_REQUIRED,
 	    .doc = "present, missing, differs or foreign."),
 	TEXT("detail", "How it differs."), FIELD_END};
 
 static const struct field feature_out[] = {
 	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name of the feature."),
-	OUT("title", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "In words."),
-	OUT("enabled", FIELD_BOOL, .flags = FIELD_REQUIRED, .doc = "It can be used."),
+	OUT("title", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Display name."),
+	OUT("enabled", FIELD_BOOL, .flags = FIELD_REQUIRED,
+	    .doc = "Whether the feature is ready to use."),
 	OUT("state", FIELD_STR, .flags = FIELD_REQUIRED,
-	    .doc = "disabled, pending, enabled, failed, foreign (not made by us) or partial "
-		   "(parts of it are missing or differ)."),
-	TEXT("version", "Of its add-on."),
-	TEXT("status", "What AWS calls it."),
-	TEXT("trouble", "What AWS says is wrong."),
+	    .doc = "disabled, pending, enabled, failed, foreign (created by others) or "
+		   "partial (parts are missing or differ)."),
+	TEXT("version", "Version of its add-on."),
+	TEXT("status", "Status reported by AWS."),
+	TEXT("trouble", "Problem reported by AWS."),
 	OUT("memory_percent", FIELD_INT,
-	    .doc = "Tiered checkpointing: share of the nodes' memory."),
+	    .doc = "Tiered checkpointing: percentage of node memory."),
 	{.name = "parts",
 	 .type = FIELD_OBJECT,
 	 .flags = FIELD_REQUIRED | FIELD_MANY,
 	 .fields = part_out,
-	 .doc = "What is made for it, and how each part stands."},
+	 .doc = "Parts of the feature and their state."},
 	{.name = "needs",
 	 .type = FIELD_OBJECT,
 	 .flags = FIELD_REQUIRED | FIELD_MANY,
 	 .fields = need_out,
-	 .doc = "What must be there first: found against needed."},
+	 .doc = "Prerequisites: current and required values."},
 	OUT("users", FIELD_STRS, .flags = FIELD_REQUIRED,
-	    .doc = "What would break without it; while there are any it is not disabled."),
+	    .doc = "What depends on the feature. It cannot be disabled while there are "
+		   "any."),
 	FIELD_END};
 
 static const struct field get_features_out[] = {
-	OUT("cluster", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "The cluster."),
+	OUT("cluster", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name of the cluster."),
 	{.name = "items",
 	 .type = FIELD_OBJECT,
 	 .flags = FIELD_REQUIRED | FIELD_MANY,
 	 .fields = feature_out,
-	 .doc = "In the order of enabling."},
+	 .doc = "Features in the order in which they are enabled."},
 	OUT("observed_at", FIELD_STR, .flags = FIELD_REQUIRED,
-	    .doc = "When that was seen."),
+	    .doc = "Time of the observation."),
 	FIELD_END};
 
 /* The reads of a step without an operation: nothing is changed by them. */
@@ -189,10 +192,10 @@ const struct capability cap_get_features = {
 	.name = "get_features",
 	.method = "GET",
 	.path = "/clusters/{cluster}/features",
-	.title = "Look at the managed features",
-	.doc = "Training operator, inference operator, tiered checkpointing and autoscaling "
-	       "as they stand now: every part that is made for each, what must be there "
-	       "first, and what would break without it.",
+	.title = "Get the managed features",
+	.doc = "Returns the current state of the training operator, inference operator, "
+	       "tiered checkpointing and autoscaling: their parts, prerequisites and "
+	       "dependents.",
 	.effect = CAP_READ,
 	.role = ROLE_VIEWER,
 	.flags = CAP_CLOUD,
@@ -220,43 +223,42 @@ struct update_features {
 	MEMBERS_MADE
 };
 
-static const struct field wish_in[] = {
-	FIELD(struct wish, enabled, .flags = FIELD_REQUIRED, .doc = "On or off."),
-	FIELD_END};
+static const struct field wish_in[] = {FIELD(struct wish, enabled,
+					     .flags = FIELD_REQUIRED,
+					     .doc = "Whether the feature is enabled."),
+				       FIELD_END};
 
 /* The API takes less; below a fifth there is no room for a checkpoint.
  * https://docs.aws.amazon.com/sagemaker/latest/dg/managed-tier-checkpointing-setup.html
  */
 static const struct field tiered_in[] = {
-	FIELD(struct wish, enabled, .flags = FIELD_REQUIRED, .doc = "On or off."),
+	FIELD(struct wish, enabled, .flags = FIELD_REQUIRED,
+	      .doc = "Whether the feature is enabled."),
 	FIELD(struct wish, memory_percent, .min = 20, .max = 100, .unit = "percent",
-	      .doc = "Share of the nodes' memory; what it is, or AWS's own, when not "
-		     "given."),
+	      .doc = "Percentage of node memory. Default: no change, or the AWS "
+		     "default."),
 	FIELD_END};
 
 static const struct field update_features_in[] = {
 	FIELD_CLUSTER_OR_SELECTED(struct update_features, cluster),
 	FIELD_STRUCT(struct update_features, tiered_checkpointing, struct wish, tiered_in,
 		     .example = "{\"enabled\": true, \"memory_percent\": 40}",
-		     .doc = "Checkpoints in the nodes' memory."),
+		     .doc = "Keeps checkpoints in node memory."),
 	FIELD_STRUCT(struct update_features, training_operator, struct wish, wish_in,
 		     .example = "{\"enabled\": true}",
-		     .doc = "The operator of HyperPodPyTorchJobs."),
-	FIELD_STRUCT(
-		struct update_features, inference_operator, struct wish, wish_in,
-		.example = "{\"enabled\": true}",
-		.doc = "The operator of model endpoints. Models in a bucket of yours: "
-		       "mount it as a read-only storage first; endpoints read it "
-		       "with the same driver."),
+		     .doc = "Runs HyperPodPyTorchJobs."),
+	FIELD_STRUCT(struct update_features, inference_operator, struct wish, wish_in,
+		     .example = "{\"enabled\": true}",
+		     .doc = "Runs model endpoints. To serve models from your own bucket, "
+			    "mount it as read-only storage first."),
 	FIELD_STRUCT(struct update_features, autoscaling, struct wish, wish_in,
 		     .example = "{\"enabled\": false}",
-		     .doc = "Nodes made and removed by Karpenter as pods need them."),
+		     .doc = "Lets Karpenter add and remove nodes as pods need them."),
 	FIELD(struct update_features, adopt,
-	      .doc = "Take over what others have made of the same name; else it is refused "
-		     "with what was found."),
+	      .doc = "Take over objects of the same name that others created. Default: "
+		     "refuse."),
 	FIELD(struct update_features, install_prerequisites, .dflt = "true",
-	      .doc = "Install what a feature needs along with it; else it is refused with "
-		     "what is missing."),
+	      .doc = "Also install prerequisites that are missing. Default: refuse."),
 	FIELDS_MADE(struct update_features),
 	FIELD_END};
 
@@ -321,11 +323,10 @@ const struct capability cap_update_features = {
 	.name = "update_features",
 	.method = "PATCH",
 	.path = "/clusters/{cluster}/features",
-	.title = "Turn managed features on and off",
-	.doc = "Changes only the features that are named. What a feature needs is installed "
-	       "along, with a role and a binding of its own; what is as wanted makes no "
-	       "call. Turning one off removes exactly what turning it on has made, and is "
-	       "refused while something uses it.",
+	.title = "Enable or disable managed features",
+	.doc = "Changes only the features that you name. Enabling also creates a role "
+	       "for the feature. Disabling removes exactly what enabling created. "
+	       "Refused while the feature is in use.",
 	.effect = CAP_CHANGE,
 	.role = ROLE_OPERATOR,
 	.flags = CAP_LONG,

@@ -85,7 +85,7 @@ static const struct step steps[] = {
 	ON("autoscaling", FEATURE_AUTOSCALING),
 	{.name = "conclude",
 	 .phase = "conclude",
-	 .title = "Sum up",
+	 .title = "Summarize the results",
 	 .effect = EFFECT_READ,
 	 .plan = conclude_plan},
 	{.name = NULL},

@@ -314,7 +314,7 @@ static const struct step steps[] = {
 	PREFLIGHT_VERDICT("read_cluster"),
 	{.name = "choose_role",
 	 .phase = "check",
-	 .title = "Choose role and script",
+	 .title = "Choose the role and the lifecycle script",
 	 .effect = EFFECT_READ,
 	 .plan = choose_plan},
 	BUCKET_STEPS,

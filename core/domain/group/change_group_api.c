@@ -32,7 +32,7 @@ static const struct field scale_group_in[] = {
 	FIELD_GROUP_PATH(struct scale_group, group),
 	FIELD(struct scale_group, count, .flags = FIELD_REQUIRED, .min = 0,
 	      .max = GROUP_COUNT_MAX, .unit = "nodes", .example = "4",
-	      .doc = "How many nodes it shall have."),
+	      .doc = "New number of nodes."),
 	FIELD_END};
 
 static bool run_scale_group(struct call *c, const void *in, struct reply *ret,
@@ -52,8 +52,8 @@ const struct capability cap_scale_instance_group = {
 	.method = "POST",
 	.path = "/clusters/{cluster}/groups/{group}:scale",
 	.title = "Scale an instance group",
-	.doc = "Sets how many nodes it has. Fewer: nodes that do not work go first, then those "
-	       "with the fewest pods. What ends is in the plan.",
+	.doc = "Sets the number of nodes. Scaling in removes unhealthy nodes first, then "
+	       "those with the fewest pods. The plan lists the pods that end.",
 	.effect = CAP_CHANGE,
 	.role = ROLE_OPERATOR,
 	.flags = CAP_LONG | CAP_IDEMPOTENT | CAP_STAKES,
@@ -89,18 +89,16 @@ static const char *const clearable[] = {
 	"min_count", "labels", "taints", "deep_health_checks", "image_release_version",
 	NULL};
 
-#define FIXED(m)                                                                         \
-	FIELD(struct update_group, m, .max = 256,                                        \
-	      .doc = "Fixed: refused with the way out.")
+#define FIXED(m) FIELD(struct update_group, m, .max = 256, .doc = "Cannot be changed.")
 
 static const struct field update_group_in[] = {
 	FIELD_CLUSTER_OR_SELECTED(struct update_group, cluster),
 	FIELD_GROUP_PATH(struct update_group, group),
 	FIELDS_GROUP_SOFT(struct update_group),
 	FIELD(struct update_group, clear, .max = 5, .one_of = clearable,
-	      .doc = "Members to set back to their defaults."),
+	      .doc = "Members to reset to their defaults."),
 	FIELD(struct update_group, count, .min = 0, .max = GROUP_COUNT_MAX,
-	      .doc = "Alone: the same as scale_instance_group."),
+	      .doc = "If sent alone, the same as scale_instance_group."),
 	FIXED(instance_type),
 	FIXED(instance_types),
 	FIXED(capacity_type),
@@ -239,8 +237,9 @@ const struct capability cap_update_instance_group = {
 	.method = "PATCH",
 	.path = "/clusters/{cluster}/groups/{group}",
 	.title = "Change an instance group",
-	.doc = "Changes in place what can be: everything else of the group stays as it is. "
-	       "Labels and taints reach its nodes, the rest nodes that come later.",
+	.doc = "Changes a group in place. Members that you do not send stay as they are. "
+	       "Labels and taints apply to existing nodes, other changes only to new "
+	       "nodes.",
 	.effect = CAP_CHANGE,
 	.role = ROLE_OPERATOR,
 	.flags = CAP_LONG | CAP_IDEMPOTENT | CAP_STAKES,
@@ -281,8 +280,9 @@ const struct capability cap_delete_instance_group = {
 	.method = "DELETE",
 	.path = "/clusters/{cluster}/groups/{group}",
 	.title = "Delete an instance group",
-	.doc = "The group, its nodes and their disks. When pods work there or node classes list "
-	       "it, the plan names them, and its confirm must be sent.",
+	.doc = "Deletes the group, its nodes and their disks. The plan lists pods and "
+	       "node classes that use the group. If there are any, its confirm value is "
+	       "required.",
 	.effect = CAP_DESTROY,
 	.role = ROLE_OPERATOR,
 	.flags = CAP_LONG | CAP_STAKES,
@@ -311,21 +311,21 @@ struct update_software {
 static const struct field update_software_in[] = {
 	FIELD_CLUSTER_OR_SELECTED(struct update_software, cluster),
 	FIELD(struct update_software, groups, .max = 100, .pattern = GROUP_NAME_PATTERN,
-	      .doc = "Only these instance groups; all of them."),
+	      .doc = "Instance groups to update. Default: all."),
 	FIELD(struct update_software, image_release_version,
 	      .pattern = "[0-9]+\\.[0-9]+\\.[0-9]+", .max = 64,
-	      .doc = "Release of the system image; the newest one."),
+	      .doc = "Release of the system image. Default: the newest."),
 	FIELD(struct update_software, image_id,
 	      .pattern = "ami-[0-9a-fA-F]{8,17}|default",
-	      .doc = "An own image, or default."),
+	      .doc = "Your own image, or default."),
 	FIELD(struct update_software, batch_percent, .min = 0, .max = 100, .unit = "%",
-	      .doc = "Nodes of a group that are updated together; all of them."),
+	      .doc = "Percentage of a group's nodes to update at once. Default: all."),
 	FIELD(struct update_software, batch_count, .min = 0, .max = GROUP_COUNT_MAX,
-	      .unit = "nodes", .doc = "The same as a number."),
+	      .unit = "nodes", .doc = "Number of a group's nodes to update at once."),
 	FIELD(struct update_software, wait_between_s, .min = 0, .max = 3600,
-	      .unit = "seconds", .doc = "Pause after a batch."),
+	      .unit = "seconds", .doc = "Pause after each batch."),
 	FIELD(struct update_software, rollback_alarms, .max = 10,
-	      .doc = "CloudWatch alarms that turn it back."),
+	      .doc = "CloudWatch alarms that trigger a rollback."),
 	FIELD_END};
 
 static bool run_update_software(struct call *c, const void *in, struct reply *ret,
@@ -346,8 +346,9 @@ const struct capability cap_update_cluster_software = {
 	.method = "POST",
 	.path = "/clusters/{cluster}/hyperpod:update-software",
 	.title = "Update the cluster's software",
-	.doc = "A new system image for its nodes, batch by batch: root volumes are written "
-	       "anew and lifecycle scripts run again. Followed to its end.",
+	.doc = "Replaces the system image of the nodes, batch by batch. Root volumes are "
+	       "rewritten and lifecycle scripts run again. Succeeds when every group is "
+	       "updated.",
 	.effect = CAP_CHANGE,
 	.role = ROLE_OPERATOR,
 	.flags = CAP_LONG | CAP_STAKES,

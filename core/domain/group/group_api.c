@@ -43,11 +43,11 @@ static const struct field list_groups_out[] = {
 	 .type = FIELD_OBJECT,
 	 .flags = FIELD_REQUIRED | FIELD_MANY,
 	 .fields = group_item_out,
-	 .doc = "In SageMaker's order."},
+	 .doc = "Groups in SageMaker's order."},
 	OUT("next_cursor", FIELD_STR, .flags = FIELD_REQUIRED | FIELD_NULLABLE,
-	    .doc = "Always null: a cluster's groups fit one page."),
+	    .doc = "Always null: all groups fit on one page."),
 	OUT("observed_at", FIELD_STR, .flags = FIELD_REQUIRED,
-	    .doc = "When that was seen."),
+	    .doc = "Time of the observation."),
 	FIELD_END};
 
 static bool run_list_groups(struct call *c, const void *in, struct reply *ret,
@@ -76,7 +76,8 @@ const struct capability cap_list_instance_groups = {
 	.method = "GET",
 	.path = "/clusters/{cluster}/groups",
 	.title = "List instance groups",
-	.doc = "Groups of nodes as SageMaker says now: counts, capacity, software.",
+	.doc = "Lists the instance groups with their current counts, capacity and "
+	       "software, as reported by SageMaker.",
 	.effect = CAP_READ,
 	.role = ROLE_VIEWER,
 	.flags = CAP_CLOUD,
@@ -197,9 +198,9 @@ const struct capability cap_get_instance_group = {
 	.name = "get_instance_group",
 	.method = "GET",
 	.path = "/clusters/{cluster}/groups/{group}",
-	.title = "Look at an instance group",
-	.doc = "Everything SageMaker says of it now, and how many more nodes its subnet has "
-	       "addresses for.",
+	.title = "Get an instance group",
+	.doc = "Returns the current details of a group from SageMaker, and how many more "
+	       "nodes fit in its subnet.",
 	.effect = CAP_READ,
 	.role = ROLE_VIEWER,
 	.flags = CAP_CLOUD,

@@ -24,27 +24,30 @@ extern const struct field taint_in[];
 /* What a group can be given when it is added and also later. */
 #define FIELDS_GROUP_SOFT(S)                                                             \
 	FIELD(S, min_count, .min = 0, .max = GROUP_COUNT_MAX,                            \
-	      .doc = "Fewer than these are no use: after three hours AWS takes the "     \
-		     "group back."),                                                     \
+	      .doc = "Minimum number of nodes. If not reached within three hours, AWS "  \
+		     "deletes the group."),                                              \
 		FIELD_MAP_OF(S, labels, .max = 50, .keys = LABEL_KEY_PATTERN,            \
 			     .pattern = LABEL_VALUE_PATTERN,                             \
-			     .doc = "Kubernetes labels of its nodes."),                  \
+			     .doc = "Kubernetes labels of the nodes."),                  \
 		FIELD_STRUCT(S, taints, struct taint, taint_in, .flags = FIELD_MANY,     \
-			     .max = 50, .doc = "Kubernetes taints of its nodes."),       \
+			     .max = 50, .doc = "Kubernetes taints of the nodes."),       \
 		FIELD(S, deep_health_checks, .max = 2, .one_of = deep_health_checks,     \
-		      .doc = "Run before a node takes work."),                           \
+		      .doc = "Checks to run before a node accepts work."),               \
 		FIELD(S, threads_per_core, .min = 1, .max = 2, .unit = "threads",        \
-		      .doc = "1 or 2 threads per core."),                                \
+		      .doc = "Threads per core."),                                       \
 		FIELD(S, execution_role_arn, .pattern = ARN_ROLE_PATTERN,                \
-		      .doc = "Role of the nodes; that of another group, else ours."),    \
+		      .doc = "Role of the nodes. Default: that of another group, or a "  \
+			     "new one."),                                                \
 		FIELD(S, lifecycle_s3_uri, .pattern = "s3://sagemaker-.+", .max = 1000,  \
 		      .normal = path_s3_uri,                                             \
-		      .doc = "Folder of own lifecycle scripts; that of another group, "  \
-			     "else ours."),                                              \
+		      .doc = "S3 folder of your lifecycle scripts. Default: that of "    \
+			     "another group, or the standard scripts."),                 \
 		FIELD(S, lifecycle_on_create, .min = 1, .max = 128, .normal = path_file, \
-		      .doc = "File name of the own script."),                            \
+		      .doc = "File name of your lifecycle script."),                     \
 		FIELD(S, image_release_version, .pattern = "[0-9]+\\.[0-9]+\\.[0-9]+",   \
-		      .max = 64, .doc = "Release of the system image; the newest one.")
+		      .max = 64,                                                         \
+		      .doc = "Release of the system image. Default: the "                \
+			     "newest.")
 
 #define MEMBERS_GROUP_SOFT                                                               \
 	int64_t min_count;                                                               \

@@ -11,56 +11,58 @@
 
 #define GROUP_ITEM_ROWS                                                                  \
 	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name of the group."),    \
-		TEXT("status", "As SageMaker says."),                                    \
+		TEXT("status", "Status reported by SageMaker."),                         \
 		OUT("current_count", FIELD_INT, .flags = FIELD_REQUIRED,                 \
-		    .doc = "Nodes there are."),                                          \
+		    .doc = "Current number of nodes."),                                  \
 		OUT("target_count", FIELD_INT, .flags = FIELD_REQUIRED,                  \
-		    .doc = "Nodes asked for."),                                          \
-		OUT("min_count", FIELD_INT, .doc = "Fewer are no use."),                 \
-		TEXT("instance_type", "Its instance type."),                             \
-		OUT("instance_types", FIELD_STRS, .doc = "Of a flexible group."),        \
+		    .doc = "Requested number of nodes."),                                \
+		OUT("min_count", FIELD_INT, .doc = "Minimum number of nodes."),          \
+		TEXT("instance_type", "Instance type."),                                 \
+		OUT("instance_types", FIELD_STRS,                                        \
+		    .doc = "Instance types of a flexible group."),                       \
 		OUT("capacity_type", FIELD_STR, .flags = FIELD_REQUIRED,                 \
-		    .doc = "on_demand, spot or training_plan; fixed."),                  \
-		TEXT("training_plan_arn", "Its training plan."),                         \
-		TEXT("training_plan_status", "Of that plan."),                           \
-		TEXT("interface_mode", "efa or efa-only; fixed."),                       \
-		OUT("subnet_ids", FIELD_STRS, .doc = "Where its nodes are; fixed."),     \
-		TEXT("image_release_version", "Release of its system image."),           \
+		    .doc = "on_demand, spot or training_plan."),                         \
+		TEXT("training_plan_arn", "ARN of the training plan."),                  \
+		TEXT("training_plan_status", "Status of the training plan."),            \
+		TEXT("interface_mode", "efa or efa-only."),                              \
+		OUT("subnet_ids", FIELD_STRS, .doc = "Subnets of the nodes."),           \
+		TEXT("image_release_version", "Release of the system image."),           \
 		TEXT("image_status",                                                     \
 		     "UpToDate, UpdateAvailable, SecurityUpdateRequired or "             \
 		     "EndOfLife."),                                                      \
 		TEXT("software_update_status",                                           \
 		     "Pending, InProgress, Succeeded, RollbackInProgress, "              \
-		     "RollbackComplete or Failed; absent when never updated.")
+		     "RollbackComplete or Failed. Absent if never updated.")
 
 const struct field group_item_out[] = {GROUP_ITEM_ROWS, FIELD_END};
 
 static const struct field addresses_out[] = {
-	TEXT("subnet_id", "The subnet that is reckoned with."),
+	TEXT("subnet_id", "Subnet used for the calculation."),
 	OUT("each_node", FIELD_INT, .flags = FIELD_REQUIRED,
-	    .doc = "Addresses that a node of it takes in its interface mode."),
+	    .doc = "Addresses that one node needs in its interface mode."),
 	OUT("free_now", FIELD_INT, .flags = FIELD_REQUIRED,
-	    .doc = "Addresses that the subnet has free."),
+	    .doc = "Free addresses in the subnet."),
 	OUT("nodes_that_fit", FIELD_INT, .flags = FIELD_REQUIRED,
-	    .doc = "Further nodes that these addresses suffice for."),
+	    .doc = "Additional nodes that fit in the subnet."),
 	FIELD_END};
 
 const struct field get_group_out[] = {
-	OUT("cluster", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "The cluster."),
+	OUT("cluster", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name of the cluster."),
 	GROUP_ITEM_ROWS,
-	OUT("security_group_ids", FIELD_STRS, .doc = "Security groups of its nodes."),
-	TEXT("execution_role_arn", "Role of its nodes."),
+	OUT("security_group_ids", FIELD_STRS, .doc = "Security groups of the nodes."),
+	TEXT("execution_role_arn", "Role of the nodes."),
 	OUT("threads_per_core", FIELD_INT, .doc = "Threads per core."),
-	OUT("deep_health_checks", FIELD_STRS, .doc = "Run before a node takes work."),
+	OUT("deep_health_checks", FIELD_STRS,
+	    .doc = "Checks that run before a node accepts work."),
 	OPEN("labels", "Kubernetes labels of its nodes."),
 	OPEN_LIST("taints", "Kubernetes taints of its nodes."),
 	{.name = "addresses",
 	 .type = FIELD_OBJECT,
 	 .fields = addresses_out,
-	 .doc = "What each node takes of the subnet, and what is left."},
+	 .doc = "Addresses that each node needs, and addresses left in the subnet."},
 	OPEN("details", "Everything that SageMaker says of the group, in its words."),
 	OUT("observed_at", FIELD_STR, .flags = FIELD_REQUIRED,
-	    .doc = "When that was seen."),
+	    .doc = "Time of the observation."),
 	FIELD_END};
 
 static void put_copy(json_t *item, const char *name, const json_t *from, const char *path)

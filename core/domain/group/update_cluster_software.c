@@ -426,7 +426,7 @@ static const struct step steps[] = {
 	STAKE_STEP("check_users", "See what runs on the nodes", &rewritten),
 	{.name = "allow_alarms",
 	 .phase = "check",
-	 .title = "Let the nodes' role read the alarms",
+	 .title = "Allow the nodes' role to read the alarms",
 	 .effect = EFFECT_CONVERGENT,
 	 .observe = role_policy_observe,
 	 .seen = read_seen,

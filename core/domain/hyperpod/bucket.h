@@ -40,7 +40,7 @@ extern const struct lifecycle_script {
 
 #define SCRIPT_STEP(row, script)                                                         \
 	{                                                                                \
-		.name = (row), .phase = "bucket", .title = "Put a lifecycle script",     \
+		.name = (row), .phase = "bucket", .title = "Upload a lifecycle script",  \
 		.effect = EFFECT_CONVERGENT, .observe = script_observe,                  \
 		.seen = read_seen, .plan = script_plan, .absorb = bucket_absorb,         \
 		.arg = (script)                                                          \
@@ -58,7 +58,7 @@ extern const struct lifecycle_script {
 	 .absorb = bucket_create_absorb},                                                \
 		{.name = "close_bucket",                                                 \
 		 .phase = "bucket",                                                      \
-		 .title = "Close the bucket to the public",                              \
+		 .title = "Block public access to the bucket",                           \
 		 .effect = EFFECT_CONVERGENT,                                            \
 		 .sees_errors = true,                                                    \
 		 .observe = bucket_tags_observe,                                         \
@@ -76,7 +76,7 @@ extern const struct lifecycle_script {
 		 .absorb = bucket_absorb},                                               \
 		{.name = "secure_bucket",                                                \
 		 .phase = "bucket",                                                      \
-		 .title = "Allow TLS alone to the bucket",                               \
+		 .title = "Require TLS for the bucket",                                  \
 		 .effect = EFFECT_CONVERGENT,                                            \
 		 .sees_errors = true,                                                    \
 		 .observe = bucket_policy_observe,                                       \

@@ -45,9 +45,9 @@ const struct capability cap_create_hyperpod_cluster = {
 	.method = "POST",
 	.path = "/clusters/{cluster}/hyperpod",
 	.title = "Create the HyperPod cluster",
-	.doc = "Nodes on an EKS cluster, with automatic node recovery. Done means that every "
-	       "node asked for is Ready in Kubernetes. Installs the dependencies first when "
-	       "the HyperPod chart is missing.",
+	.doc = "Creates a HyperPod cluster on an EKS cluster, with automatic node "
+	       "recovery. Installs missing dependencies first. Succeeds when every "
+	       "requested node is Ready in Kubernetes.",
 	.effect = CAP_CHANGE,
 	.role = ROLE_OPERATOR,
 	.flags = CAP_LONG,
@@ -71,31 +71,32 @@ static const struct field get_hyperpod_in[] = {
 
 static const struct field group_out[] = {
 	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name of the group."),
-	OUT("instance_type", FIELD_STR, .doc = "Its instance type."),
-	OUT("status", FIELD_STR, .doc = "As SageMaker says."),
+	OUT("instance_type", FIELD_STR, .doc = "Instance type."),
+	OUT("status", FIELD_STR, .doc = "Status reported by SageMaker."),
 	OUT("current_count", FIELD_INT, .flags = FIELD_REQUIRED,
-	    .doc = "Nodes there are."),
+	    .doc = "Current number of nodes."),
 	OUT("target_count", FIELD_INT, .flags = FIELD_REQUIRED,
-	    .doc = "Nodes asked for."),
+	    .doc = "Requested number of nodes."),
 	FIELD_END};
 
 static const struct field get_hyperpod_out[] = {
-	OUT("cluster", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "The cluster."),
+	OUT("cluster", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name of the cluster."),
 	OUT("hyperpod_name", FIELD_STR, .flags = FIELD_REQUIRED,
-	    .doc = "Its name in SageMaker."),
-	OUT("arn", FIELD_STR, .doc = "Its ARN."),
+	    .doc = "Name in SageMaker."),
+	OUT("arn", FIELD_STR, .doc = "ARN of the cluster."),
 	OUT("status", FIELD_STR, .flags = FIELD_REQUIRED,
-	    .doc = "As SageMaker says now; InService alone does not mean that nodes exist."),
-	OUT("failure", FIELD_STR, .doc = "Why it failed."),
+	    .doc = "Current status reported by SageMaker. InService does not mean that "
+		   "the nodes exist."),
+	OUT("failure", FIELD_STR, .doc = "Reason for the failure."),
 	OUT("node_recovery", FIELD_STR, .doc = "Automatic or None."),
 	OUT("node_provisioning_mode", FIELD_STR, .doc = "Continuous, or absent."),
 	{.name = "groups",
 	 .type = FIELD_OBJECT,
 	 .flags = FIELD_REQUIRED | FIELD_MANY,
 	 .fields = group_out,
-	 .doc = "Its instance groups."},
+	 .doc = "Instance groups."},
 	OUT("observed_at", FIELD_STR, .flags = FIELD_REQUIRED,
-	    .doc = "When that was seen."),
+	    .doc = "Time of the observation."),
 	FIELD_END};
 
 static json_t *groups_of(const json_t *cluster)
@@ -151,8 +152,9 @@ const struct capability cap_get_hyperpod_cluster = {
 	.name = "get_hyperpod_cluster",
 	.method = "GET",
 	.path = "/clusters/{cluster}/hyperpod",
-	.title = "Look at the HyperPod cluster",
-	.doc = "What SageMaker says of it now: status, groups, nodes there and asked for.",
+	.title = "Get the HyperPod cluster",
+	.doc = "Returns the current status, groups and node counts, as reported by "
+	       "SageMaker.",
 	.effect = CAP_READ,
 	.role = ROLE_VIEWER,
 	.flags = CAP_CLOUD,

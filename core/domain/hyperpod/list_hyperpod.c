@@ -21,9 +21,9 @@ struct list_hyperpod {
 
 static const struct field list_hyperpod_in[] = {
 	FIELD(struct list_hyperpod, limit, .min = 1, .max = 50, .dflt = "20",
-	      .doc = "Most items of one page: each is looked at."),
+	      .doc = "Maximum number of items per page. Each one takes a call to AWS."),
 	FIELD(struct list_hyperpod, cursor, .min = 1, .max = 8192,
-	      .doc = "next_cursor of the page before."),
+	      .doc = "next_cursor from the previous page."),
 	FIELD_END};
 
 static const char *const states[] = {"ok", "unsupported", "no_permission", "unreadable",
@@ -31,16 +31,17 @@ static const char *const states[] = {"ok", "unsupported", "no_permission", "unre
 
 static const struct field row_out[] = {
 	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED,
-	    .doc = "Its name: hyperpod_name of import_cluster."),
-	OUT("arn", FIELD_STR, .doc = "Its ARN."),
-	OUT("status", FIELD_STR, .doc = "As SageMaker says."),
+	    .doc = "Name. Pass it to import_cluster as hyperpod_name."),
+	OUT("arn", FIELD_STR, .doc = "ARN of the cluster."),
+	OUT("status", FIELD_STR, .doc = "Status reported by SageMaker."),
 	OUT("state", FIELD_STR, .flags = FIELD_REQUIRED, .one_of = states,
-	    .doc = "ok: EKS orchestrates it, it can be imported; unsupported: not "
-		   "managed here (Slurm); no_permission: these credentials may not look "
-		   "at it; unreadable: the cloud gave no answer."),
-	OUT("reason", FIELD_STR, .doc = "Why it is not ok."),
-	OUT("eks_name", FIELD_STR, .doc = "The EKS cluster: eks_name of import_cluster."),
-	OUT("groups", FIELD_INT, .doc = "Instance groups that it has."),
+	    .doc = "ok: can be imported. unsupported: not on EKS (Slurm). no_permission: "
+		   "the credentials may not read it. unreadable: the cloud did not "
+		   "answer."),
+	OUT("reason", FIELD_STR, .doc = "Why it cannot be imported."),
+	OUT("eks_name", FIELD_STR,
+	    .doc = "EKS cluster. Pass it to import_cluster as eks_name."),
+	OUT("groups", FIELD_INT, .doc = "Number of instance groups."),
 	FIELD_END};
 
 static const struct field list_hyperpod_out[] = {PAGE_OUT(row_out), FIELD_END};
@@ -114,8 +115,8 @@ const struct capability cap_list_hyperpod_clusters = {
 	.method = "GET",
 	.path = "/hyperpod-clusters",
 	.title = "List the HyperPod clusters of the account",
-	.doc = "All of them, ours or not, and whether import_cluster can take them over: "
-	       "not those of Slurm, nor those that the credentials may not look at.",
+	.doc = "Lists all HyperPod clusters of the account and whether import_cluster "
+	       "accepts them.",
 	.effect = CAP_READ,
 	.role = ROLE_VIEWER,
 	.flags = CAP_LIST | CAP_CLOUD,

@@ -69,7 +69,7 @@ void preflight_verdict_plan(struct step_ctx *c, struct exchange *x);
 #define PREFLIGHT_VERDICT(first)                                                         \
 	{                                                                                \
 		.name = "check_verdict", .phase = "check",                               \
-		.title = "See what stands in the way", .effect = EFFECT_READ,            \
+		.title = "Check the requirements", .effect = EFFECT_READ,                \
 		.plan = preflight_verdict_plan, .retry_step = (first)                    \
 	}
 

@@ -4,11 +4,11 @@
 #include "core/op/runner.h"
 
 const struct field live_condition_out[] = {
-	OUT("type", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "What it is about."),
+	OUT("type", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Type of the condition."),
 	OUT("status", FIELD_STR, .flags = FIELD_REQUIRED,
 	    .doc = "True, False or Unknown."),
-	OUT("reason", FIELD_STR, .doc = "Why, in a word."),
-	OUT("message", FIELD_STR, .doc = "Why, in a sentence."), FIELD_END};
+	OUT("reason", FIELD_STR, .doc = "Reason code."),
+	OUT("message", FIELD_STR, .doc = "Message."), FIELD_END};
 
 bool live_list(struct call *c, const struct kube_target *t, const char *api,
 	       const char *plural, json_t **ret_items, bool *ret_served, struct err *e)

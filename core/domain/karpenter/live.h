@@ -18,11 +18,12 @@ bool live_list(struct call *c, const struct kube_target *t, const char *api,
 	 .type = FIELD_OBJECT,                                                           \
 	 .flags = FIELD_REQUIRED | FIELD_MANY,                                           \
 	 .fields = (item_fields),                                                        \
-	 .doc = "By name."},                                                             \
+	 .doc = "Sorted by name."},                                                      \
 		OUT("served", FIELD_BOOL, .flags = FIELD_REQUIRED,                       \
-		    .doc = "The cluster knows such objects: autoscaling is on."),        \
+		    .doc = "Whether autoscaling is on, so that these objects can "       \
+			   "exist."),                                                    \
 		OUT("next_cursor", FIELD_STR, .flags = FIELD_REQUIRED | FIELD_NULLABLE,  \
-		    .doc = "Always null: they fit one page.")
+		    .doc = "Always null: all items fit on one page.")
 
 extern const struct field live_condition_out[];
 

@@ -22,17 +22,18 @@ static const struct field create_node_class_in[] = {
 	FIELD_CLUSTER_OR_SELECTED(struct create_node_class, cluster),
 	FIELD(struct create_node_class, name, .flags = FIELD_REQUIRED,
 	      .pattern = POD_NS_PATTERN, .max = 63, .example = "\"gpu\"",
-	      .doc = "Name of the node class; of one that is there: its groups are set."),
+	      .doc = "Name of the node class. If it exists, its groups are replaced."),
 	FIELD(struct create_node_class, instance_groups, .flags = FIELD_REQUIRED,
 	      .min = 1, .max = NODE_CLASS_GROUPS_MAX,
 	      .pattern = "[a-zA-Z0-9](-*[a-zA-Z0-9])*", .example = "[\"workers\"]",
-	      .doc = "Instance groups at zero nodes, on demand, without a training plan or "
-		     "deep health checks, with subnets of one zone."),
+	      .doc = "Groups with zero nodes, on-demand or spot, in one zone, without a "
+		     "training plan or deep health checks."),
 	FIELD(struct create_node_class, scale_to_zero,
-	      .doc = "Groups that have nodes may be listed: the autoscaler takes those "
-		     "nodes down. The plan lists the pods that end."),
+	      .doc = "Accept groups that have nodes. The autoscaler removes those nodes. "
+		     "The plan lists the pods that end."),
 	FIELD(struct create_node_class, allow_spot,
-	      .doc = "Spot groups may be listed: AWS's pages contradict each other."),
+	      .doc = "Accept spot groups. AWS documentation is contradictory about "
+		     "them."),
 	FIELD_END};
 
 static bool run_create(struct call *c, const void *in, struct reply *ret, struct err *e)
@@ -48,9 +49,9 @@ const struct capability cap_create_node_class = {
 	.method = "POST",
 	.path = "/clusters/{cluster}/node-classes",
 	.title = "Create a node class",
-	.doc = "Gives instance groups to the autoscaler. Every group that it cannot have is "
-	       "told, with the reason. Needs autoscaling (update_features); pods get nodes "
-	       "once a node pool refers to the class.",
+	.doc = "Gives instance groups to the autoscaler. Reports every group that it "
+	       "cannot use, with the reason. Requires autoscaling (update_features). "
+	       "Pods get nodes once a node pool refers to the class.",
 	.effect = CAP_CHANGE,
 	.role = ROLE_OPERATOR,
 	.flags = CAP_LONG | CAP_IDEMPOTENT | CAP_STAKES,
@@ -75,9 +76,8 @@ static const struct field list_in[] = {
 static const struct field group_out[] = {
 	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name of the group."),
 	OUT("instance_types", FIELD_STRS, .flags = FIELD_REQUIRED,
-	    .doc = "Types that it can give."),
-	OUT("zones", FIELD_STRS, .flags = FIELD_REQUIRED,
-	    .doc = "Where its subnets are."),
+	    .doc = "Instance types of the group."),
+	OUT("zones", FIELD_STRS, .flags = FIELD_REQUIRED, .doc = "Zones of its subnets."),
 	OUT("capacity_type", FIELD_STR, .flags = FIELD_REQUIRED,
 	    .doc = "on_demand or spot."),
 	FIELD_END};
@@ -85,24 +85,25 @@ static const struct field group_out[] = {
 static const struct field class_out[] = {
 	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name of the class."),
 	OUT("state", FIELD_STR, .flags = FIELD_REQUIRED,
-	    .doc = "ready, not_ready, or pending while the autoscaler has not looked."),
+	    .doc = "ready, not_ready, or pending until the autoscaler has checked it."),
 	OUT("why", FIELD_STR, .doc = "Why it is not ready."),
-	OUT("ours", FIELD_BOOL, .flags = FIELD_REQUIRED, .doc = "It was made here."),
+	OUT("ours", FIELD_BOOL, .flags = FIELD_REQUIRED,
+	    .doc = "Whether InstantStart created it."),
 	OUT("instance_groups", FIELD_STRS, .flags = FIELD_REQUIRED,
-	    .doc = "Groups that it lists."),
+	    .doc = "Instance groups of the class."),
 	{.name = "groups",
 	 .type = FIELD_OBJECT,
 	 .flags = FIELD_REQUIRED | FIELD_MANY,
 	 .fields = group_out,
-	 .doc = "What the autoscaler found of them."},
+	 .doc = "What the autoscaler reports about the groups."},
 	OUT("node_pools", FIELD_STRS, .flags = FIELD_REQUIRED,
-	    .doc = "Node pools that refer to it."),
+	    .doc = "Node pools that refer to the class."),
 	{.name = "conditions",
 	 .type = FIELD_OBJECT,
 	 .flags = FIELD_REQUIRED | FIELD_MANY,
 	 .fields = live_condition_out,
-	 .doc = "As the autoscaler says."},
-	OUT("created_at", FIELD_STR, .doc = "When it was made."),
+	 .doc = "Conditions reported by the autoscaler."},
+	OUT("created_at", FIELD_STR, .doc = "Time of creation."),
 	FIELD_END};
 
 static const struct field list_out[] = {LIVE_LIST_OUT(class_out), FIELD_END};
@@ -134,7 +135,8 @@ const struct capability cap_list_node_classes = {
 	.method = "GET",
 	.path = "/clusters/{cluster}/node-classes",
 	.title = "List node classes",
-	.doc = "Which instance groups the autoscaler has, and whether it can use them.",
+	.doc = "Lists which instance groups the autoscaler has, and whether it can use "
+	       "them.",
 	.effect = CAP_READ,
 	.role = ROLE_VIEWER,
 	.flags = CAP_CLOUD,
@@ -171,8 +173,8 @@ const struct capability cap_delete_node_class = {
 	.method = "DELETE",
 	.path = "/clusters/{cluster}/node-classes/{name}",
 	.title = "Delete a node class",
-	.doc = "Takes its instance groups back from the autoscaler; the groups stay. Refused "
-	       "while node pools refer to it.",
+	.doc = "Takes the instance groups back from the autoscaler. The groups stay. "
+	       "Refused while node pools refer to the class.",
 	.effect = CAP_CHANGE,
 	.role = ROLE_OPERATOR,
 	.flags = CAP_LONG | CAP_STAKES,

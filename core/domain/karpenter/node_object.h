@@ -53,7 +53,7 @@ void node_object_finish_plan(struct step_ctx *c, struct exchange *x);
 	 .arg = (about)},                                                                \
 		{.name = "wait_ready",                                                   \
 		 .phase = "apply",                                                       \
-		 .title = "Wait until the autoscaler takes it",                          \
+		 .title = "Wait until the autoscaler accepts it",                        \
 		 .effect = EFFECT_READ,                                                  \
 		 .observe = node_object_get_observe,                                     \
 		 .seen = read_seen,                                                      \
@@ -69,7 +69,7 @@ void node_object_finish_plan(struct step_ctx *c, struct exchange *x);
 #define NODE_OBJECT_DELETE_STEPS(about)                                                  \
 	{.name = "delete",                                                               \
 	 .phase = "delete",                                                              \
-	 .title = "Delete the object, and wait until it is gone",                        \
+	 .title = "Delete the object and wait until it is gone",                         \
 	 .effect = EFFECT_CONVERGENT,                                                    \
 	 .deadline_s = 3600,                                                             \
 	 .observe = node_object_get_observe,                                             \

@@ -102,7 +102,7 @@ static const struct step delete_steps[] = {
 	EKS_ACCESS_STEP,
 	{.name = "check_users",
 	 .phase = "check",
-	 .title = "Look for pods on its nodes",
+	 .title = "Find pods on its nodes",
 	 .effect = EFFECT_READ,
 	 .stakes = true,
 	 .observe = users_observe,

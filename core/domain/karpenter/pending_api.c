@@ -21,24 +21,26 @@ struct list_pending {
 static const struct field list_in[] = {
 	FIELD_CLUSTER_OR_SELECTED(struct list_pending, cluster),
 	FIELD(struct list_pending, namespace, .pattern = POD_NS_PATTERN, .max = 63,
-	      .doc = "Only this namespace; all of them when not given."),
+	      .doc = "Kubernetes namespace. Default: all."),
 	FIELD(struct list_pending, limit, .min = 1, .max = 500, .dflt = "100",
-	      .doc = "Most pods that are looked at for one page."),
+	      .doc = "Maximum number of pods checked per page."),
 	FIELD(struct list_pending, cursor, .min = 1, .max = 2048,
-	      .doc = "next_cursor of the page before."),
+	      .doc = "next_cursor from the previous page."),
 	FIELD_END};
 
 static const struct field tries_out[] = {
-	OUT("count", FIELD_INT, .flags = FIELD_REQUIRED, .doc = "How often."),
-	OUT("first_at", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Since when."),
-	OUT("last_at", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "When last."),
-	OUT("last", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "What AWS said then."),
+	OUT("count", FIELD_INT, .flags = FIELD_REQUIRED, .doc = "Number of attempts."),
+	OUT("first_at", FIELD_STR, .flags = FIELD_REQUIRED,
+	    .doc = "Time of the first attempt."),
+	OUT("last_at", FIELD_STR, .flags = FIELD_REQUIRED,
+	    .doc = "Time of the last attempt."),
+	OUT("last", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Last message from AWS."),
 	FIELD_END};
 
 static const struct field other_out[] = {
 	OUT("code", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "As above."),
 	OUT("reason", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "As above."),
-	OUT("node_pool", FIELD_STR, .doc = "The pool that it is about."), FIELD_END};
+	OUT("node_pool", FIELD_STR, .doc = "Node pool."), FIELD_END};
 
 #define X(name, word) word,
 static const char *const codes[] = {PENDING_CODES(X) NULL};
@@ -48,23 +50,23 @@ static const struct field pending_out[] = {
 	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name of the pod."),
 	OUT("namespace", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Its namespace."),
 	OUT("code", FIELD_STR, .flags = FIELD_REQUIRED, .one_of = codes,
-	    .doc = "Why it waits, in a word: of the pool that came nearest to giving a "
-		   "node."),
-	OUT("reason", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Why, in a sentence."),
-	OUT("fix", FIELD_STR, .doc = "What helps."),
-	OUT("node_pool", FIELD_STR, .doc = "The pool that it is about."),
+	    .doc = "Reason code, from the pool that came closest to providing a node."),
+	OUT("reason", FIELD_STR, .flags = FIELD_REQUIRED,
+	    .doc = "Description of the reason."),
+	OUT("fix", FIELD_STR, .doc = "How to resolve it."),
+	OUT("node_pool", FIELD_STR, .doc = "Node pool that the reason is about."),
 	{.name = "tries",
 	 .type = FIELD_OBJECT,
 	 .fields = tries_out,
-	 .doc = "Launches of nodes that failed for want of capacity."},
+	 .doc = "Node launches that failed for lack of capacity."},
 	{.name = "others",
 	 .type = FIELD_OBJECT,
 	 .flags = FIELD_REQUIRED | FIELD_MANY,
 	 .fields = other_out,
-	 .doc = "What the other pools say."},
+	 .doc = "Reasons of the other pools."},
 	OUT("scheduler", FIELD_STR, .flags = FIELD_REQUIRED,
-	    .doc = "The scheduler's own words."),
-	OUT("since", FIELD_STR, .doc = "When the pod was made."),
+	    .doc = "Message from the scheduler."),
+	OUT("since", FIELD_STR, .doc = "Time when the pod was created."),
 	FIELD_END};
 
 static const struct field list_out[] = {
@@ -72,9 +74,9 @@ static const struct field list_out[] = {
 	 .type = FIELD_OBJECT,
 	 .flags = FIELD_REQUIRED | FIELD_MANY,
 	 .fields = pending_out,
-	 .doc = "By namespace and name."},
+	 .doc = "Sorted by namespace and name."},
 	OUT("next_cursor", FIELD_STR, .flags = FIELD_REQUIRED | FIELD_NULLABLE,
-	    .doc = "Pass it as cursor for the next page; null at the end."),
+	    .doc = "Pass as cursor to get the next page. Null on the last page."),
 	FIELD_END};
 
 /* One page of what is Pending; of it, what waits for a node. */
@@ -195,10 +197,10 @@ const struct capability cap_list_pending_pods = {
 	.name = "list_pending_pods",
 	.method = "GET",
 	.path = "/clusters/{cluster}/pending-pods",
-	.title = "List pods that wait for a node",
-	.doc = "Why each pod has no node: a node is on its way, no capacity (and how often it "
-	       "was tried), quota, a pool's limit, types, selectors and taints. One reason, "
-	       "out of the scheduler's words, node claims, pool limits and cluster events.",
+	.title = "List pods waiting for a node",
+	.doc = "Explains why each pod has no node, with one reason per pod: a node is "
+	       "starting, no capacity, a quota, a pool limit, instance types, selectors "
+	       "or taints.",
 	.effect = CAP_READ,
 	.role = ROLE_VIEWER,
 	.flags = CAP_CLOUD | CAP_LIST,

@@ -84,14 +84,14 @@ int64_t node_addresses(const json_t *type, const char *interface_mode);
 		SUBNET_ROLE_STEP("network"),                                             \
 		{.name = "check_way_to_s3",                                              \
 		 .phase = "network",                                                     \
-		 .title = "Check that nodes reach S3",                                   \
+		 .title = "Check that nodes can reach S3",                               \
 		 .effect = EFFECT_READ,                                                  \
 		 .observe = subnet_way_observe,                                          \
 		 .seen = read_seen,                                                      \
 		 .plan = subnet_way_plan},                                               \
 	{                                                                                \
 		.name = "check_addresses", .phase = "network",                           \
-		.title = "Check that the subnet has room for the nodes",                 \
+		.title = "Check that the subnet has enough addresses",                   \
 		.effect = EFFECT_READ, .observe = subnet_room_observe,                   \
 		.seen = read_seen, .plan = subnet_room_plan                              \
 	}

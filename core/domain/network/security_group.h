@@ -20,7 +20,7 @@ void security_group_absorb(struct step_ctx *c, const struct answer *a);
 #define SECURITY_GROUP_STEPS                                                             \
 	{.name = "security_group_ingress",                                               \
 	 .phase = "network",                                                             \
-	 .title = "Let nodes receive from each other",                                   \
+	 .title = "Allow traffic between nodes, inbound",                                \
 	 .effect = EFFECT_CONVERGENT,                                                    \
 	 .observe = security_group_observe,                                              \
 	 .seen = read_seen,                                                              \
@@ -28,9 +28,10 @@ void security_group_absorb(struct step_ctx *c, const struct answer *a);
 	 .absorb = security_group_absorb},                                               \
 	{                                                                                \
 		.name = "security_group_egress", .phase = "network",                     \
-		.title = "Let nodes send to each other", .effect = EFFECT_CONVERGENT,    \
-		.observe = security_group_observe, .seen = read_seen,                    \
-		.plan = security_group_egress_plan, .absorb = security_group_absorb      \
+		.title = "Allow traffic between nodes, outbound",                        \
+		.effect = EFFECT_CONVERGENT, .observe = security_group_observe,          \
+		.seen = read_seen, .plan = security_group_egress_plan,                   \
+		.absorb = security_group_absorb                                          \
 	}
 
 #endif

@@ -37,39 +37,40 @@ static const struct field list_events_in[] = {
 	FIELD_CLUSTER_OR_SELECTED(struct list_events, cluster),
 	FIELD(struct list_events, after, .min = 20, .max = 35,
 	      .example = "\"2026-01-02T03:04:05Z\"",
-	      .doc = "Only events after this moment."),
+	      .doc = "Only events after this time."),
 	FIELD(struct list_events, before, .min = 20, .max = 35,
-	      .doc = "Only events before this moment."),
+	      .doc = "Only events before this time."),
 	FIELD(struct list_events, resource, .one_of = resources,
-	      .doc = "Only events about this kind of thing."),
+	      .doc = "Only events about this type of resource."),
 	FIELD(struct list_events, group, .min = 1, .max = 63,
 	      .doc = "Only events of this instance group."),
 	FIELD(struct list_events, instance, .pattern = NODE_ID_PATTERN,
 	      .doc = "Only events of this instance."),
 	FIELD(struct list_events, level, .one_of = levels,
-	      .doc = "Only events of this level; a page may then have fewer."),
+	      .doc = "Only events of this level. A page can then have fewer items."),
 	FIELD(struct list_events, reasons, .dflt = "true",
-	      .doc = "Look up why, for the newest errors and warnings of the page."),
+	      .doc = "Also look up the reasons of the newest errors and warnings on the "
+		     "page."),
 	FIELD(struct list_events, limit, .min = 1, .max = 100, .dflt = "20",
-	      .doc = "Most events that are looked at for one page."),
+	      .doc = "Maximum number of events checked per page."),
 	FIELD(struct list_events, cursor, .min = 1, .max = 8192,
-	      .doc = "next_cursor of the page before."),
+	      .doc = "next_cursor from the previous page."),
 	FIELD_END};
 
 #define TEXT(member, sentence) OUT(member, FIELD_STR, .doc = (sentence))
 
 const struct field cluster_event_out[] = {
-	OUT("id", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Its id."),
+	OUT("id", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Event ID."),
 	OUT("at", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "When."),
 	OUT("level", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Info, Warn or Error."),
 	OUT("resource", FIELD_STR, .flags = FIELD_REQUIRED,
 	    .doc = "Cluster, InstanceGroup or Instance."),
-	TEXT("group", "The instance group."),
-	TEXT("instance", "The instance."),
+	TEXT("group", "Instance group."),
+	TEXT("instance", "Instance ID."),
 	OUT("text", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "What happened."),
-	TEXT("reason", "Why, when SageMaker gives a reason and it was looked up."),
+	TEXT("reason", "Reason, if SageMaker gives one and it was looked up."),
 	OUT("detail", FIELD_OBJECT, .flags = FIELD_OPEN,
-	    .doc = "SageMaker's detail, as it is."),
+	    .doc = "Details from SageMaker, unchanged."),
 	FIELD_END};
 
 static const struct field list_events_out[] = {
@@ -77,9 +78,9 @@ static const struct field list_events_out[] = {
 	 .type = FIELD_OBJECT,
 	 .flags = FIELD_REQUIRED | FIELD_MANY,
 	 .fields = cluster_event_out,
-	 .doc = "The newest first."},
+	 .doc = "Newest first."},
 	OUT("next_cursor", FIELD_STR, .flags = FIELD_REQUIRED | FIELD_NULLABLE,
-	    .doc = "Pass it as cursor for the next page; null at the end."),
+	    .doc = "Pass as cursor to get the next page. Null on the last page."),
 	FIELD_END};
 
 /* --- one event --------------------------------------------------------- */
@@ -237,8 +238,9 @@ const struct capability cap_list_cluster_events = {
 	.method = "GET",
 	.path = "/clusters/{cluster}/events",
 	.title = "List cluster events",
-	.doc = "What SageMaker did to the cluster, its groups and instances, the newest first, "
-	       "with the reasons of failures. Clusters with Continuous provisioning have them.",
+	.doc = "Lists what SageMaker did to the cluster, its groups and instances, "
+	       "newest first, with the reasons of failures. Requires Continuous "
+	       "provisioning.",
 	.effect = CAP_READ,
 	.role = ROLE_VIEWER,
 	.flags = CAP_CLOUD | CAP_LIST,
@@ -259,7 +261,7 @@ static const struct field get_event_in[] = {
 	FIELD_CLUSTER_OR_SELECTED(struct get_event, cluster),
 	FIELD(struct get_event, event, .flags = FIELD_REQUIRED | FIELD_PATH,
 	      .pattern = "[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}",
-	      .doc = "Id of the event."),
+	      .doc = "Event ID."),
 	FIELD_END};
 
 static bool run_get_event(struct call *c, const void *in, struct reply *ret,
@@ -298,8 +300,8 @@ const struct capability cap_get_cluster_event = {
 	.name = "get_cluster_event",
 	.method = "GET",
 	.path = "/clusters/{cluster}/events/{event}",
-	.title = "Look at a cluster event",
-	.doc = "One event with its reason and all that SageMaker says of it.",
+	.title = "Get a cluster event",
+	.doc = "Returns one event with its reason and all details from SageMaker.",
 	.effect = CAP_READ,
 	.role = ROLE_VIEWER,
 	.flags = CAP_CLOUD,

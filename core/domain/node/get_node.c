@@ -24,7 +24,7 @@ static const struct field get_node_in[] = {
 	FIELD_CLUSTER_OR_SELECTED(struct get_node, cluster),
 	FIELD(struct get_node, node, .flags = FIELD_REQUIRED | FIELD_PATH,
 	      .pattern = NODE_ANY_PATTERN, .max = 128,
-	      .doc = "Instance id, name in Kubernetes, or logical id."),
+	      .doc = "Instance ID, Kubernetes name or logical ID."),
 	FIELD_END};
 
 static const struct field entry_out[] = {
@@ -33,38 +33,40 @@ static const struct field entry_out[] = {
 	    .doc = "cluster event, kubernetes, operation, observed or sagemaker."),
 	OUT("level", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Info, Warn or Error."),
 	OUT("what", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "What happened."),
-	OUT("detail", FIELD_STR, .flags = FIELD_NULLABLE, .doc = "More of it."),
-	OUT("operation", FIELD_STR, .doc = "The operation that did it."),
-	OUT("actor", FIELD_STR, .doc = "Who asked for it."),
+	OUT("detail", FIELD_STR, .flags = FIELD_NULLABLE, .doc = "Details."),
+	OUT("operation", FIELD_STR, .doc = "Operation that did it."),
+	OUT("actor", FIELD_STR, .doc = "Principal that requested it."),
 	FIELD_END};
 
 static const struct field get_node_out[] = {
 	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED | FIELD_NULLABLE,
-	    .doc = "Name in Kubernetes."),
+	    .doc = "Kubernetes name."),
 	OUT("instance_id", FIELD_STR, .flags = FIELD_REQUIRED | FIELD_NULLABLE,
-	    .doc = "Its instance."),
+	    .doc = "Instance ID."),
 	OUT("logical_id", FIELD_STR, .flags = FIELD_NULLABLE,
-	    .doc = "Stays when the instance is replaced."),
-	OUT("group", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Its instance group."),
-	OUT("status", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "As SageMaker says."),
+	    .doc = "Logical ID. It stays the same when the instance is replaced."),
+	OUT("group", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Instance group."),
+	OUT("status", FIELD_STR, .flags = FIELD_REQUIRED,
+	    .doc = "Status reported by SageMaker."),
 	OUT("details", FIELD_OBJECT, .flags = FIELD_REQUIRED | FIELD_OPEN,
-	    .doc = "All that SageMaker says of it."),
+	    .doc = "Details from SageMaker."),
 	OUT("kubernetes", FIELD_OBJECT, .flags = FIELD_NULLABLE | FIELD_OPEN,
-	    .doc = "Ready, schedulable, taints, health, faults, accelerators; null when it is "
-		   "not there."),
+	    .doc = "Readiness, taints, health, faults and accelerators. Null if the node "
+		   "is not in Kubernetes."),
 	OUT("pods", FIELD_OBJECT, .flags = FIELD_REQUIRED | FIELD_MANY | FIELD_OPEN,
-	    .doc = "Pods on it: name, namespace, phase, and whether they end with it."),
+	    .doc = "Pods on the node: name, namespace, phase, and whether they end with "
+		   "it."),
 	OUT("local_volumes", FIELD_STRS, .flags = FIELD_REQUIRED,
-	    .doc = "Volumes that are lost when it is replaced or deleted."),
+	    .doc = "Volumes that are lost if the node is replaced or deleted."),
 	{.name = "timeline",
 	 .type = FIELD_OBJECT,
 	 .flags = FIELD_REQUIRED | FIELD_MANY,
 	 .fields = entry_out,
-	 .doc = "The newest first."},
+	 .doc = "Newest first."},
 	OUT("unknown", FIELD_STRS, .flags = FIELD_REQUIRED,
-	    .doc = "What could not be asked, and why."),
+	    .doc = "Sources that did not answer, and why."),
 	OUT("observed_at", FIELD_STR, .flags = FIELD_REQUIRED,
-	    .doc = "When this was seen."),
+	    .doc = "Time of the observation."),
 	FIELD_END};
 
 /* What has been found so far. */
@@ -356,10 +358,10 @@ const struct capability cap_get_node = {
 	.name = "get_node",
 	.method = "GET",
 	.path = "/clusters/{cluster}/nodes/{node}",
-	.title = "Look at a node",
-	.doc = "One node as the clouds show it now: SageMaker's details, Kubernetes, pods, volumes "
-	       "on its disks, and a timeline of cluster events, health changes and of what was "
-	       "done to it.",
+	.title = "Get a node",
+	.doc = "Returns the current state of one node: SageMaker and Kubernetes details, "
+	       "pods, local volumes, and a timeline of cluster events, health changes "
+	       "and operations.",
 	.effect = CAP_READ,
 	.role = ROLE_VIEWER,
 	.flags = CAP_CLOUD,

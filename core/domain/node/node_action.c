@@ -155,7 +155,7 @@ static void lock_all(const char *target, const json_t *input, struct arena *a,
 		 .arg = &node_##id},                                                     \
 		{.name = "check_users",                                                  \
 		 .phase = "check",                                                       \
-		 .title = "See what runs on them",                                       \
+		 .title = "Find pods and volumes on them",                               \
 		 .effect = EFFECT_READ,                                                  \
 		 .stakes = true,                                                         \
 		 .observe = node_users_observe,                                          \
@@ -180,7 +180,7 @@ static void lock_all(const char *target, const json_t *input, struct arena *a,
 		 .arg = &node_##id},                                                     \
 		{.name = "finish",                                                       \
 		 .phase = "await",                                                       \
-		 .title = "Sum up",                                                      \
+		 .title = "Summarize the results",                                       \
 		 .effect = EFFECT_READ,                                                  \
 		 .plan = finish_nodes_plan,                                              \
 		 .retry_step = "find_nodes",                                             \

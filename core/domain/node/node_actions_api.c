@@ -15,7 +15,7 @@ static const struct field node_act_in[] = {
 	FIELD_CLUSTER_OR_SELECTED(struct node_act, cluster),
 	FIELD(struct node_act, nodes, .flags = FIELD_REQUIRED, .min = 1, .max = NODES_MAX,
 	      .pattern = NODE_ANY_PATTERN, .example = "[\"i-0123456789abcdef0\"]",
-	      .doc = "The nodes: instance id, name in Kubernetes, or logical id."),
+	      .doc = "Nodes, by instance ID, Kubernetes name or logical ID."),
 	FIELD_END};
 
 static bool act(struct call *c, const struct kind *k, const void *in, struct reply *ret,

@@ -23,39 +23,40 @@ static const struct field quotas_in[] = {
 	      .example = "\"ml.g5.12xlarge\"",
 	      .doc = "Instance type, with its ml. prefix."),
 	FIELD(struct check_quotas, count, .min = 1, .max = 10000, .dflt = "1",
-	      .doc = "Nodes wanted."),
+	      .doc = "Number of nodes."),
 	FIELD(struct check_quotas, capacity_type, .one_of = quota_types,
-	      .dflt = "\"on_demand\"", .doc = "Kind of capacity."),
+	      .dflt = "\"on_demand\"", .doc = "Capacity type."),
 	FIELD_END};
 
 static const struct field quota_out[] = {
 	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name in Service Quotas."),
-	OUT("code", FIELD_STR, .doc = "Its code."),
-	OUT("limit", FIELD_NUM, .doc = "What it allows; absent: it could not be read."),
-	OUT("used", FIELD_INT, .doc = "What all clusters have of it, there or coming."),
-	OUT("left", FIELD_NUM, .doc = "What that leaves."),
-	OUT("needed", FIELD_INT, .flags = FIELD_REQUIRED, .doc = "What is asked for."),
+	OUT("code", FIELD_STR, .doc = "Quota code."),
+	OUT("limit", FIELD_NUM, .doc = "Quota value. Absent if it could not be read."),
+	OUT("used", FIELD_INT,
+	    .doc = "Usage of all clusters, including nodes that are starting."),
+	OUT("left", FIELD_NUM, .doc = "Remaining quota."),
+	OUT("needed", FIELD_INT, .flags = FIELD_REQUIRED, .doc = "Number requested."),
 	OUT("fits", FIELD_BOOL, .flags = FIELD_REQUIRED | FIELD_NULLABLE,
-	    .doc = "It is enough; null: not known, see why."),
-	OUT("why", FIELD_STR, .doc = "Why it is not known."),
+	    .doc = "Whether the remaining quota is enough. Null if unknown: see why."),
+	OUT("why", FIELD_STR, .doc = "Why it is unknown."),
 	FIELD_END};
 
 static const struct field quotas_out[] = {
 	OUT("fits", FIELD_BOOL, .flags = FIELD_REQUIRED | FIELD_NULLABLE,
-	    .doc = "All of them are enough (true), one is not (false), or null: that is "
-		   "not known."),
-	OUT("why", FIELD_STR, .doc = "Why it is not known."),
+	    .doc = "true if all quotas are enough, false if one is not, null if "
+		   "unknown."),
+	OUT("why", FIELD_STR, .doc = "Why it is unknown."),
 	{.name = "items",
 	 .type = FIELD_OBJECT,
 	 .flags = FIELD_REQUIRED | FIELD_MANY,
 	 .fields = quota_out,
-	 .doc = "Quotas that bear on the request."},
+	 .doc = "Quotas that apply to the request."},
 	OUT("uncounted", FIELD_INT, .flags = FIELD_REQUIRED,
-	    .doc = "Clusters whose nodes could not be counted: there may be less left."),
+	    .doc = "Clusters whose nodes could not be counted. Less quota may remain."),
 	OUT("unreadable", FIELD_STRS, .flags = FIELD_REQUIRED,
-	    .doc = "Quotas that the account does not show: not judged."),
+	    .doc = "Quotas that the account does not show. They were not checked."),
 	OUT("observed_at", FIELD_STR, .flags = FIELD_REQUIRED,
-	    .doc = "When the cloud said so."),
+	    .doc = "Time of the observation."),
 	FIELD_END};
 
 /* In the order of what may be said of several: one "no" outweighs all. */
@@ -188,8 +189,8 @@ const struct capability cap_check_quotas = {
 	.method = "GET",
 	.path = "/quotas",
 	.title = "Check quotas",
-	.doc = "Whether the account's HyperPod quotas leave room for so many nodes of a type: "
-	       "limits, less what all clusters use.",
+	.doc = "Checks whether the HyperPod quotas of the account allow more nodes of an "
+	       "instance type, given the usage of all clusters.",
 	.effect = CAP_READ,
 	.role = ROLE_VIEWER,
 	.flags = CAP_CLOUD,

@@ -13,7 +13,7 @@ enum { ZONES_AGE_S = 3600, TYPES_AGE_S = 6 * 3600, QUOTAS_AGE_S = 3600 };
 
 #define OBSERVED_AT                                                                      \
 	OUT("observed_at", FIELD_STR, .flags = FIELD_REQUIRED,                           \
-	    .doc = "When the cloud said so.")
+	    .doc = "Time of the observation.")
 
 /* --- list_availability_zones ------------------------------------------------------- */
 
@@ -24,14 +24,16 @@ struct nothing {
 static const struct field zones_in[] = {FIELD_END};
 
 static const struct field zone_out[] = {
-	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name in this account."),
+	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED,
+	    .doc = "Zone name in this account."),
 	OUT("id", FIELD_STR, .flags = FIELD_REQUIRED,
-	    .doc = "The same zone in every account."),
+	    .doc = "Zone ID, the same in every account."),
 	OUT("type", FIELD_STR, .flags = FIELD_REQUIRED,
 	    .doc = "availability-zone, local-zone or wavelength-zone."),
-	OUT("state", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "available, or not."),
+	OUT("state", FIELD_STR, .flags = FIELD_REQUIRED,
+	    .doc = "available or unavailable."),
 	OUT("control_plane", FIELD_BOOL, .flags = FIELD_REQUIRED,
-	    .doc = "EKS takes control planes there."),
+	    .doc = "Whether EKS supports control planes in the zone."),
 	FIELD_END};
 
 #define ITEMS(sub, sentence)                                                             \
@@ -41,7 +43,7 @@ static const struct field zone_out[] = {
 	}
 
 static const struct field zones_out[] = {
-	OUT("region", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "The region."),
+	OUT("region", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Region name."),
 	ITEMS(zone_out, "By name."), OBSERVED_AT, FIELD_END};
 
 static bool run_zones(struct call *c, const void *in, struct reply *ret, struct err *e)
@@ -77,8 +79,8 @@ const struct capability cap_list_availability_zones = {
 	.method = "GET",
 	.path = "/zones",
 	.title = "List availability zones",
-	.doc = "Zones of the region that the account may use, by name and by the id that is "
-	       "the same in every account; local zones that it has opted in to as well.",
+	.doc = "Lists the zones that the account can use, by name and ID, including "
+	       "opted-in local zones.",
 	.effect = CAP_READ,
 	.role = ROLE_VIEWER,
 	.flags = CAP_CLOUD,
@@ -99,27 +101,28 @@ struct list_types {
 
 static const struct field types_in[] = {
 	FIELD(struct list_types, zone, .max = 32,
-	      .doc = "Only what this zone offers, by name or id."),
+	      .doc = "Only types offered in this zone (name or ID)."),
 	FIELD(struct list_types, name, .max = 40, .example = "\"p5\"",
-	      .doc = "Only types whose name contains this."),
+	      .doc = "Only types whose name contains this text."),
 	FIELD(struct list_types, gpu_only, .doc = "Only types with GPUs."), FIELD_END};
 
 static const struct field type_out[] = {
 	OUT("instance_type", FIELD_STR, .flags = FIELD_REQUIRED,
-	    .doc = "With its ml. prefix."),
-	OUT("vcpus", FIELD_INT, .flags = FIELD_REQUIRED, .doc = "Virtual processors."),
+	    .doc = "Instance type, with its ml. prefix."),
+	OUT("vcpus", FIELD_INT, .flags = FIELD_REQUIRED, .doc = "vCPUs."),
 	OUT("memory_mib", FIELD_INT, .flags = FIELD_REQUIRED, .doc = "Memory."),
 	OUT("gpus", FIELD_INT, .flags = FIELD_REQUIRED, .doc = "GPUs."),
-	OUT("gpu_name", FIELD_STR, .doc = "Their make."),
-	OUT("gpu_memory_mib", FIELD_INT, .doc = "Memory of all GPUs."),
+	OUT("gpu_name", FIELD_STR, .doc = "GPU model."),
+	OUT("gpu_memory_mib", FIELD_INT, .doc = "Total GPU memory."),
 	OUT("efa_interfaces", FIELD_INT, .flags = FIELD_REQUIRED,
 	    .doc = "EFA interfaces."),
 	OUT("zones", FIELD_STRS, .flags = FIELD_REQUIRED,
-	    .doc = "Ids of zones that offer it."),
-	OUT("quota", FIELD_NUM, .doc = "Nodes that the on-demand quota allows."),
+	    .doc = "IDs of the zones that offer the type."),
+	OUT("quota", FIELD_NUM, .doc = "On-demand quota, in nodes."),
 	OUT("used", FIELD_INT,
-	    .doc = "On-demand nodes of all clusters, there or coming."),
-	OUT("left", FIELD_NUM, .doc = "What the quota leaves for more."),
+	    .doc = "On-demand nodes of all clusters, including those that are "
+		   "starting."),
+	OUT("left", FIELD_NUM, .doc = "Nodes that the quota still allows."),
 	FIELD_END};
 
 static const struct field types_out[] = {ITEMS(type_out, "By name."), OBSERVED_AT,
@@ -283,8 +286,8 @@ const struct capability cap_list_instance_types = {
 	.method = "GET",
 	.path = "/instance-types",
 	.title = "List instance types",
-	.doc = "Types that HyperPod takes: GPUs, memory, EFA interfaces, the zones that offer "
-	       "them what the quota allows and what it leaves.",
+	.doc = "Lists the instance types that HyperPod supports: GPUs, memory, EFA "
+	       "interfaces, zones, quota and remaining quota.",
 	.effect = CAP_READ,
 	.role = ROLE_VIEWER,
 	.flags = CAP_CLOUD,

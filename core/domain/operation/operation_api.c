@@ -27,11 +27,9 @@ struct list_operations {
 };
 
 static const struct field list_operations_in[] = {
-	FIELD(struct list_operations, state, .one_of = states,
-	      .doc = "Only in this state."),
-	FIELD(struct list_operations, kind, .max = 64, .doc = "Only of this kind."),
-	FIELD(struct list_operations, cluster, .max = 128,
-	      .doc = "Only of this cluster."),
+	FIELD(struct list_operations, state, .one_of = states, .doc = "Filter by state."),
+	FIELD(struct list_operations, kind, .max = 64, .doc = "Filter by kind."),
+	FIELD(struct list_operations, cluster, .max = 128, .doc = "Filter by cluster."),
 	PAGE_FIELDS(struct list_operations), FIELD_END};
 
 static const struct field list_operations_out[] = {PAGE_OUT(operation_out), FIELD_END};
@@ -55,8 +53,8 @@ const struct capability cap_list_operations = {
 	.method = "GET",
 	.path = "/operations",
 	.title = "List operations",
-	.doc = "Accepted requests to change something, newest first: what runs, what waits "
-	       "for a decision, what has ended and how.",
+	.doc = "Lists operations, newest first: running, waiting for a decision, and "
+	       "ended.",
 	.effect = CAP_READ,
 	.role = ROLE_VIEWER,
 	.flags = CAP_LIST,
@@ -76,12 +74,12 @@ struct get_operation {
 
 static const struct field get_operation_in[] = {
 	FIELD(struct get_operation, id, .flags = FIELD_REQUIRED | FIELD_PATH,
-	      .pattern = OP_ID, .doc = "The operation's id."),
+	      .pattern = OP_ID, .doc = "Operation ID."),
 	FIELD(struct get_operation, wait_seconds, .min = 0, .max = 25, .dflt = "0",
-	      .unit = "s",
-	      .doc = "Answer when it changes, at the latest after this time."),
+	      .unit = "s", .doc = "Wait up to this long for a change."),
 	FIELD(struct get_operation, seen_version, .min = 0, .max = INT64_MAX, .dflt = "0",
-	      .doc = "Version you have: with wait_seconds, a newer one is answered at once."),
+	      .doc = "Version that you have. With wait_seconds, a newer version is "
+		     "returned immediately."),
 	FIELD_END};
 
 static bool is_live(struct call *c, struct str operation, struct err *e)
@@ -121,9 +119,10 @@ const struct capability cap_get_operation = {
 	.name = "get_operation",
 	.method = "GET",
 	.path = "/operations/{id}",
-	.title = "Look at an operation",
-	.doc = "State, phases, what it waits for, result or error. With wait_seconds it "
-	       "answers when something has changed; done tells that it has ended.",
+	.title = "Get an operation",
+	.doc = "Returns state, phases, what it is waiting for, and the result or error. "
+	       "With wait_seconds, waits for a change. done is true when the operation "
+	       "has ended.",
 	.effect = CAP_READ,
 	.role = ROLE_VIEWER,
 	.flags = CAP_WAITS,
@@ -143,21 +142,21 @@ struct list_events {
 
 static const struct field list_events_in[] = {
 	FIELD(struct list_events, id, .flags = FIELD_REQUIRED | FIELD_PATH,
-	      .pattern = OP_ID, .doc = "The operation's id."),
+	      .pattern = OP_ID, .doc = "Operation ID."),
 	FIELD(struct list_events, limit, .min = 1, .max = 100, .dflt = "20",
-	      .doc = "Most items of one page."),
+	      .doc = "Maximum number of items per page."),
 	FIELD(struct list_events, cursor, .pattern = "[0-9]{1,18}",
-	      .doc = "Number of the last event you have seen."),
+	      .doc = "Number of the last event that you have."),
 	FIELD_END};
 
 static const struct field event_out[] = {
 	OUT("seq", FIELD_INT, .flags = FIELD_REQUIRED,
-	    .doc = "Its number in the operation."),
+	    .doc = "Event number within the operation."),
 	OUT("at", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "When."),
 	OUT("what", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "What happened."),
-	OUT("state", FIELD_STR, .doc = "The state from here on, when it changed."),
-	OUT("step", FIELD_STR, .doc = "The step from here on, when it changed."),
-	OUT("phase", FIELD_STR, .doc = "The phase from here on, when it changed."),
+	OUT("state", FIELD_STR, .doc = "New state, if it changed."),
+	OUT("step", FIELD_STR, .doc = "New step, if it changed."),
+	OUT("phase", FIELD_STR, .doc = "New phase, if it changed."),
 	OUT("data", FIELD_OBJECT, .flags = FIELD_OPEN, .doc = "Particulars."),
 	FIELD_END};
 
@@ -185,8 +184,9 @@ const struct capability cap_list_events = {
 	.name = "list_events",
 	.method = "GET",
 	.path = "/operations/{id}/events",
-	.title = "List an operation's events",
-	.doc = "What happened, oldest first: phases, calls, waits, decisions, errors.",
+	.title = "List the events of an operation",
+	.doc = "Lists the events of an operation, oldest first: phases, calls, waits, "
+	       "decisions and errors.",
 	.effect = CAP_READ,
 	.role = ROLE_VIEWER,
 	.flags = CAP_LIST,

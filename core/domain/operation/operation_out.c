@@ -13,33 +13,34 @@ static const char *const phase_states[] = {"pending", "running", "held",      "d
 static const char *const faces[] = {"rest", "mcp", "console", NULL};
 
 static const struct field phase_out[] = {
-	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Stored name."),
-	OUT("title", FIELD_STR, .flags = FIELD_NULLABLE, .doc = "In words."),
+	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name."),
+	OUT("title", FIELD_STR, .flags = FIELD_NULLABLE, .doc = "Title."),
 	OUT("state", FIELD_STR, .flags = FIELD_REQUIRED, .one_of = phase_states,
-	    .doc = "How far it is."),
-	OUT("started_at", FIELD_STR, .flags = FIELD_NULLABLE, .doc = "When it began."),
-	OUT("ended_at", FIELD_STR, .flags = FIELD_NULLABLE, .doc = "When it ended."),
+	    .doc = "State."),
+	OUT("started_at", FIELD_STR, .flags = FIELD_NULLABLE, .doc = "Start time."),
+	OUT("ended_at", FIELD_STR, .flags = FIELD_NULLABLE, .doc = "End time."),
 	FIELD_END};
 
 static const struct field progress_out[] = {
-	OUT("done", FIELD_INT, .flags = FIELD_REQUIRED, .doc = "Phases that are done."),
-	OUT("total", FIELD_INT, .flags = FIELD_REQUIRED, .doc = "All phases."),
+	OUT("done", FIELD_INT, .flags = FIELD_REQUIRED,
+	    .doc = "Number of phases completed."),
+	OUT("total", FIELD_INT, .flags = FIELD_REQUIRED, .doc = "Number of phases."),
 	FIELD_END};
 
 static const struct field actor_out[] = {
 	OUT("id", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Principal."),
-	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "In words."), FIELD_END};
+	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Title."), FIELD_END};
 
 static const struct field links_out[] = {
-	OUT("self", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "This operation."),
-	OUT("events", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Its history."),
+	OUT("self", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "URL of the operation."),
+	OUT("events", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "URL of its events."),
 	FIELD_END};
 
 static const struct field next_out[] = {
-	OUT("tool", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "What to call next."),
+	OUT("tool", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Call to make next."),
 	OUT("arguments", FIELD_OBJECT, .flags = FIELD_REQUIRED | FIELD_OPEN,
-	    .doc = "With these arguments."),
-	OUT("why", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "In words."), FIELD_END};
+	    .doc = "Arguments of the call."),
+	OUT("why", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Description."), FIELD_END};
 
 #define NESTED(member, sub, flags_, doc_)                                                \
 	{                                                                                \
@@ -48,54 +49,54 @@ static const struct field next_out[] = {
 	}
 
 const struct field operation_out[] = {
-	OUT("id", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Names the operation."),
-	OUT("kind", FIELD_STR, .flags = FIELD_REQUIRED,
-	    .doc = "What it does, stored name."),
+	OUT("id", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Operation ID."),
+	OUT("kind", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Kind of operation."),
 	OUT("title", FIELD_STR, .flags = FIELD_REQUIRED,
-	    .doc = "What it does, in words."),
-	OUT("target", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "What it works on."),
-	OUT("cluster", FIELD_STR, .flags = FIELD_REQUIRED,
-	    .doc = "The cluster it belongs to."),
+	    .doc = "Title of the operation."),
+	OUT("target", FIELD_STR, .flags = FIELD_REQUIRED,
+	    .doc = "Target of the operation."),
+	OUT("cluster", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name of the cluster."),
 	OUT("state", FIELD_STR, .flags = FIELD_REQUIRED, .one_of = states,
-	    .doc = "live until it ends; held when only a person can say how to go on."),
+	    .doc = "live until it ends, held while it waits for a decision by a "
+		   "person."),
 	OUT("status", FIELD_STR, .flags = FIELD_REQUIRED, .one_of = statuses,
-	    .doc = "The same for people."),
-	OUT("done", FIELD_BOOL, .flags = FIELD_REQUIRED, .doc = "It has ended."),
-	OUT("phase", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Where it stands."),
+	    .doc = "Display name of the state."),
+	OUT("done", FIELD_BOOL, .flags = FIELD_REQUIRED,
+	    .doc = "Whether the operation has ended."),
+	OUT("phase", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Current phase."),
 	NESTED("phases", phase_out, FIELD_REQUIRED | FIELD_MANY, "Its timeline."),
 	NESTED("progress", progress_out, FIELD_REQUIRED, "Phases done of all."),
-	OUT("step", FIELD_STR, .flags = FIELD_REQUIRED,
-	    .doc = "Where it stands exactly."),
+	OUT("step", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Current step."),
 	OUT("attempt", FIELD_INT, .flags = FIELD_REQUIRED,
-	    .doc = "Tries after failures."),
-	OUT("waiting_for", FIELD_STR, .doc = "What it waits for, in one sentence."),
+	    .doc = "Number of retries after failures."),
+	OUT("waiting_for", FIELD_STR, .doc = "What the operation is waiting for."),
 	OUT("blind_since", FIELD_STR,
-	    .doc = "Nothing could be seen since then: no credentials, or no way to AWS "
-		   "or to the cluster. Such time counts against no deadline."),
+	    .doc = "Time since which AWS or the cluster could not be reached. This time "
+		   "does not count against deadlines."),
 	OUT("question", FIELD_OBJECT, .flags = FIELD_OPEN,
-	    .doc = "Held: the question, evidence and choices."),
+	    .doc = "Of a held operation: question, evidence and choices."),
 	OUT("result", FIELD_OBJECT, .flags = FIELD_OPEN,
-	    .doc = "Of a succeeded operation; of another: still_wanted, what the cloud goes "
-		   "on with, and how to stop it."),
+	    .doc = "Result of a succeeded operation. Otherwise still_wanted: what the "
+		   "cloud continues to do, and how to stop it."),
 	OUT("error", FIELD_OBJECT, .flags = FIELD_OPEN,
-	    .doc = "Of a failed one: code, detail, fix, retry, causes."),
+	    .doc = "Of a failed operation: code, detail, fix, retry and causes."),
 	OUT("cancellable", FIELD_BOOL, .flags = FIELD_REQUIRED,
-	    .doc = "It can be cancelled."),
+	    .doc = "Whether the operation can be cancelled."),
 	OUT("retryable", FIELD_BOOL, .flags = FIELD_REQUIRED,
-	    .doc = "It can go on at its failed step."),
+	    .doc = "Whether the operation can be retried."),
 	NESTED("actor", actor_out, FIELD_REQUIRED, "Who started it."),
 	OUT("face", FIELD_STR, .flags = FIELD_REQUIRED, .one_of = faces,
-	    .doc = "By which way it came."),
-	OUT("parent", FIELD_STR, .doc = "The operation it is a stage of."),
+	    .doc = "rest, mcp or console."),
+	OUT("parent", FIELD_STR, .doc = "Operation that this one is a stage of."),
 	OUT("children", FIELD_OBJECT, .flags = FIELD_OPEN | FIELD_MANY,
-	    .doc = "Its stages: id, kind, title, stage, state."),
+	    .doc = "Stages: id, kind, title, stage and state."),
 	OUT("created_at", FIELD_STR, .flags = FIELD_REQUIRED,
-	    .doc = "When it was accepted."),
+	    .doc = "Time of acceptance."),
 	OUT("updated_at", FIELD_STR, .flags = FIELD_REQUIRED,
-	    .doc = "When it last changed."),
-	OUT("ended_at", FIELD_STR, .doc = "When it ended."),
+	    .doc = "Time of the last change."),
+	OUT("ended_at", FIELD_STR, .doc = "End time."),
 	OUT("version", FIELD_INT, .flags = FIELD_REQUIRED,
-	    .doc = "Grows with every change."),
+	    .doc = "Increases with every change."),
 	NESTED("links", links_out, FIELD_REQUIRED, "Addresses below this server."),
 	NESTED("next", next_out, 0, "The call that tells more, while there is one."),
 	FIELD_END};

@@ -35,7 +35,7 @@ struct retry_operation {
 
 static const struct field retry_operation_in[] = {
 	FIELD(struct retry_operation, id, .flags = FIELD_REQUIRED | FIELD_PATH,
-	      .pattern = OP_ID, .doc = "The operation's id."),
+	      .pattern = OP_ID, .doc = "Operation ID."),
 	FIELD_END};
 
 static bool run_retry(struct call *c, const void *in, struct reply *ret, struct err *e)
@@ -53,8 +53,8 @@ const struct capability cap_retry_operation = {
 	.method = "POST",
 	.path = "/operations/{id}:retry",
 	.title = "Retry a failed operation",
-	.doc = "Goes on at the failed step, with the same names; what is done stays done. "
-	       "get_operation tells when it has ended.",
+	.doc = "Resumes at the failed step. Completed steps are not repeated. Use "
+	       "get_operation to wait for the end.",
 	.effect = CAP_CHANGE,
 	.role = ROLE_OPERATOR,
 	.flags = ORDER_FLAGS,
@@ -74,10 +74,10 @@ struct cancel_operation {
 
 static const struct field cancel_operation_in[] = {
 	FIELD(struct cancel_operation, id, .flags = FIELD_REQUIRED | FIELD_PATH,
-	      .pattern = OP_ID, .doc = "The operation's id."),
+	      .pattern = OP_ID, .doc = "Operation ID."),
 	FIELD(struct cancel_operation, undo,
-	      .doc = "Also take it back: what was added goes, what was changed gets its "
-		     "earlier value. Refused where that is not possible."),
+	      .doc = "Also remove what was added and restore what was changed. Refused "
+		     "if not possible."),
 	FIELD_END};
 
 /* Undo is promised only where a kind has one; else said before anything stops. */
@@ -119,10 +119,9 @@ const struct capability cap_cancel_operation = {
 	.method = "POST",
 	.path = "/operations/{id}:cancel",
 	.title = "Cancel an operation",
-	.doc = "Stops at the next safe place. What it has made stays; what the cloud goes "
-	       "on with by itself, what that may cost and the call that stops it are in "
-	       "result.still_wanted. With undo it is taken back. get_operation tells when it "
-	       "has ended.",
+	.doc = "Stops at the next safe point. Created objects stay unless undo is set. "
+	       "result.still_wanted lists what the cloud continues to do, its possible "
+	       "cost, and the call that stops it.",
 	.effect = CAP_CHANGE,
 	.role = ROLE_OPERATOR,
 	.flags = ORDER_FLAGS | CAP_UNDO,
@@ -144,11 +143,11 @@ struct answer_operation {
 
 static const struct field answer_operation_in[] = {
 	FIELD(struct answer_operation, id, .flags = FIELD_REQUIRED | FIELD_PATH,
-	      .pattern = OP_ID, .doc = "The operation's id."),
+	      .pattern = OP_ID, .doc = "Operation ID."),
 	FIELD(struct answer_operation, choice, .flags = FIELD_REQUIRED, .min = 1,
-	      .max = 64, .doc = "id of one of the question's choices."),
+	      .max = 64, .doc = "ID of one of the choices."),
 	FIELD(struct answer_operation, note, .max = 500,
-	      .doc = "Why, for whoever reads the history."),
+	      .doc = "Reason, for the event history."),
 	FIELD_END};
 
 static bool run_answer(struct call *c, const void *in, struct reply *ret, struct err *e)
@@ -168,8 +167,8 @@ const struct capability cap_answer_operation = {
 	.method = "POST",
 	.path = "/operations/{id}:answer",
 	.title = "Answer a held operation",
-	.doc = "Gives a person's decision to an operation that cannot know it: the choices "
-	       "and their consequences are in its question.",
+	.doc = "Answers the question of a held operation. The question lists the choices "
+	       "and their consequences.",
 	.effect = CAP_CHANGE,
 	.role = ROLE_OPERATOR,
 	.flags = ORDER_FLAGS,

@@ -30,35 +30,34 @@ static const struct field search_in[] = {
 	      .pattern = "ml\\.[a-z0-9-]+\\.[a-z0-9]+", .meant = meant_instance_type,
 	      .example = "\"ml.p5.48xlarge\"", .doc = "Instance type."),
 	FIELD(struct search, count, .min = 1, .max = 256, .dflt = "1", .unit = "nodes",
-	      .doc = "How many; AWS sells 1, 2, 4, 8, 16, 32 or 64."),
+	      .doc = "Number of instances: 1, 2, 4, 8, 16, 32 or 64."),
 	FIELD(struct search, duration_hours, .flags = FIELD_REQUIRED, .min = 1,
 	      .max = 87600, .unit = "hours", .example = "168",
-	      .doc = "How long; whole days, up to 182."),
+	      .doc = "Duration in hours: whole days, at most 182 of them."),
 	FIELD(struct search, starts_after, .pattern = TIME_PATTERN,
-	      .example = "\"2027-01-05T00:00:00Z\"", .doc = "Not earlier than this."),
-	FIELD(struct search, ends_before, .pattern = TIME_PATTERN,
-	      .doc = "Over by then."),
+	      .example = "\"2027-01-05T00:00:00Z\"", .doc = "Earliest start."),
+	FIELD(struct search, ends_before, .pattern = TIME_PATTERN, .doc = "Latest end."),
 	FIELD_END};
 
 static const struct field part_out[] = {
-	TEXT("instance_type", "What would be reserved."),
-	NUMBER("count", "How many."),
-	TEXT("zone", "Where: a group that uses it must be there."),
-	TEXT("starts_at", "From when."),
-	TEXT("ends_at", "Until when."),
-	NUMBER("duration_hours", "How long."),
+	TEXT("instance_type", "Instance type."),
+	NUMBER("count", "Number of instances."),
+	TEXT("zone", "Zone. Groups that use the plan must be in this zone."),
+	TEXT("starts_at", "Start time."),
+	TEXT("ends_at", "End time."),
+	NUMBER("duration_hours", "Duration."),
 	FIELD_END};
 
 static const struct field offering_out[] = {
-	OUT("id", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Id of the offering."),
-	TEXT("upfront_fee", "What it costs, at once."),
-	TEXT("currency", "Of the fee."),
-	NUMBER("duration_hours", "How long."),
+	OUT("id", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Offering ID."),
+	TEXT("upfront_fee", "Upfront fee."),
+	TEXT("currency", "Currency of the fee."),
+	NUMBER("duration_hours", "Duration."),
 	{.name = "capacity",
 	 .type = FIELD_OBJECT,
 	 .flags = FIELD_REQUIRED | FIELD_MANY,
 	 .fields = part_out,
-	 .doc = "Its parts, each in one zone."},
+	 .doc = "Parts of the offering, each in one zone."},
 	FIELD_END};
 
 static const struct field search_out[] = {
@@ -66,7 +65,7 @@ static const struct field search_out[] = {
 	 .type = FIELD_OBJECT,
 	 .flags = FIELD_REQUIRED | FIELD_MANY,
 	 .fields = offering_out,
-	 .doc = "What can be bought now; none means none."},
+	 .doc = "Offerings available now. Can be empty."},
 	FIELD_END};
 
 static void copy(json_t *to, const char *name, const json_t *from, const char *path)
@@ -168,7 +167,7 @@ const struct capability cap_search_training_plan_offerings = {
 	.method = "GET",
 	.path = "/training-plan-offerings",
 	.title = "Search training plan offerings",
-	.doc = "Reserved capacity that could be bought for HyperPod: zone, dates, fee. Buys "
+	.doc = "Searches reserved capacity for HyperPod: zone, dates and fee. Buys "
 	       "nothing.",
 	.effect = CAP_READ,
 	.role = ROLE_VIEWER,

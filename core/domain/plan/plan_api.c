@@ -31,13 +31,13 @@ static void rename_into(json_t *to, const json_t *from, const struct name *names
  */
 
 static const struct field capacity_out[] = {
-	TEXT("instance_type", "What is reserved."),
-	NUMBER("count", "How many."),
-	TEXT("zone", "Where, by name."),
-	TEXT("zone_id", "Where, by the id that is the same in every account."),
-	TEXT("status", "Of this part."),
-	TEXT("starts_at", "From when."),
-	TEXT("ends_at", "Until when."),
+	TEXT("instance_type", "Instance type."),
+	NUMBER("count", "Number of instances."),
+	TEXT("zone", "Zone name."),
+	TEXT("zone_id", "Zone ID, the same in every account."),
+	TEXT("status", "Status of this part."),
+	TEXT("starts_at", "Start time."),
+	TEXT("ends_at", "End time."),
 	FIELD_END};
 
 static const struct name capacity_names[] = {
@@ -52,27 +52,28 @@ static const struct name capacity_names[] = {
 };
 
 static const struct field plan_out_rows[] = {
-	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Its name."),
+	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name of the plan."),
 	OUT("arn", FIELD_STR, .flags = FIELD_REQUIRED,
-	    .doc = "Give it as training_plan_arn."),
+	    .doc = "ARN. Pass it as training_plan_arn."),
 	OUT("status", FIELD_STR, .flags = FIELD_REQUIRED,
 	    .doc = "Pending, Scheduled, Active, Expired or Failed."),
 	TEXT("status_message", "Why."),
-	TEXT("starts_at", "From when."),
-	TEXT("ends_at", "Until when; nodes go about an hour before."),
-	NUMBER("duration_hours", "How long."),
-	NUMBER("total", "Instances reserved."),
-	NUMBER("available", "Instances that are left."),
+	TEXT("starts_at", "Start time."),
+	TEXT("ends_at", "End time. Nodes are removed about an hour earlier."),
+	NUMBER("duration_hours", "Duration."),
+	NUMBER("total", "Reserved instances."),
+	NUMBER("available", "Available instances."),
 	NUMBER("in_use", "Instances in use."),
-	NUMBER("unhealthy", "Instances that are not well."),
-	TEXT("upfront_fee", "What was paid."),
-	TEXT("currency", "Of the fee."),
-	OUT("targets", FIELD_STRS, .doc = "hyperpod-cluster, or it does not serve us."),
+	NUMBER("unhealthy", "Unhealthy instances."),
+	TEXT("upfront_fee", "Upfront fee."),
+	TEXT("currency", "Currency of the fee."),
+	OUT("targets", FIELD_STRS,
+	    .doc = "hyperpod-cluster, or the plan cannot be used for HyperPod."),
 	{.name = "capacity",
 	 .type = FIELD_OBJECT,
 	 .flags = FIELD_REQUIRED | FIELD_MANY,
 	 .fields = capacity_out,
-	 .doc = "Its parts, each in one zone."},
+	 .doc = "Parts of the plan, each in one zone."},
 	FIELD_END};
 
 static const struct name plan_names[] = {
@@ -123,11 +124,11 @@ static const char *const plan_states[] = {"Pending", "Scheduled", "Active",
 
 static const struct field list_plans_in[] = {
 	FIELD(struct list_plans, status, .one_of = plan_states,
-	      .doc = "Only plans in this state."),
+	      .doc = "Only plans with this status."),
 	FIELD(struct list_plans, limit, .min = 1, .max = 100, .dflt = "20",
-	      .doc = "Most items of one page."),
+	      .doc = "Maximum number of items per page."),
 	FIELD(struct list_plans, cursor, .min = 1, .max = 8192,
-	      .doc = "next_cursor of the page before."),
+	      .doc = "next_cursor from the previous page."),
 	FIELD_END};
 
 static const struct field list_plans_out[] = {PAGE_OUT(plan_out_rows), FIELD_END};
@@ -162,7 +163,8 @@ const struct capability cap_list_training_plans = {
 	.method = "GET",
 	.path = "/training-plans",
 	.title = "List training plans",
-	.doc = "Reserved capacity of the account: state, zone, what is left.",
+	.doc = "Lists the reserved capacity of the account: status, zone and available "
+	       "instances.",
 	.effect = CAP_READ,
 	.role = ROLE_VIEWER,
 	.flags = CAP_LIST | CAP_CLOUD,
@@ -206,8 +208,8 @@ const struct capability cap_get_training_plan = {
 	.name = "get_training_plan",
 	.method = "GET",
 	.path = "/training-plans/{name}",
-	.title = "Look at a training plan",
-	.doc = "State, dates, zone and what is left of it, now.",
+	.title = "Get a training plan",
+	.doc = "Returns the current status, dates, zone and available instances.",
 	.effect = CAP_READ,
 	.role = ROLE_VIEWER,
 	.flags = CAP_CLOUD,

@@ -19,11 +19,12 @@ static const struct field download_in[] = {
 	FIELD_NAMESPACE(struct download_logs, namespace),
 	FIELD_CONTAINER(struct download_logs, container),
 	FIELD(struct download_logs, previous,
-	      .doc = "Of the container before its last restart."),
-	FIELD(struct download_logs, timestamps, .doc = "Each line begins with its time."),
+	      .doc = "Return the log of the previous container."),
+	FIELD(struct download_logs, timestamps,
+	      .doc = "Prefix each line with its timestamp."),
 	FIELD(struct download_logs, since, .pattern = "[0-9T:.Z+-]{20,40}",
 	      .example = "\"2026-01-02T03:04:05Z\"",
-	      .doc = "Only lines from this time on; seconds count."),
+	      .doc = "Only lines from this time on, to the second."),
 	FIELD_END};
 
 static bool run_download(struct call *c, const void *in, struct reply *ret, struct err *e)
@@ -53,8 +54,8 @@ const struct capability cap_download_pod_logs = {
 	.method = "GET",
 	.path = "/clusters/{cluster}/pods/{pod}/logs:download",
 	.title = "Download a pod's log",
-	.doc = "All that the cluster still has of a container's log, as text, however much "
-	       "that is. An answer that breaks off is not the whole.",
+	.doc = "Returns all that the cluster still has of a container's log, as text. An "
+	       "incomplete response means an incomplete log.",
 	.effect = CAP_READ,
 	.role = ROLE_VIEWER,
 	.flags = CAP_CLOUD | CAP_TEXT | CAP_REST_ONLY,

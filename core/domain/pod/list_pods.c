@@ -18,47 +18,50 @@ struct list_pods {
 static const struct field list_pods_in[] = {
 	FIELD_CLUSTER_OR_SELECTED(struct list_pods, cluster),
 	FIELD(struct list_pods, namespace, .pattern = POD_NS_PATTERN, .max = 63,
-	      .doc = "Only this namespace; all of them when not given."),
+	      .doc = "Kubernetes namespace. Default: all."),
 	FIELD(struct list_pods, label, .min = 1, .max = 512, .example = "\"app=trainer\"",
-	      .doc = "Only pods that this Kubernetes label selector selects."),
+	      .doc = "Only pods that match this Kubernetes label selector."),
 	FIELD(struct list_pods, job, .pattern = POD_NAME_PATTERN, .max = 253,
-	      .doc = "Only pods of this job: by label or by owner."),
+	      .doc = "Only pods of this job, by label or owner."),
 	FIELD(struct list_pods, limit, .min = 1, .max = 500, .dflt = "100",
-	      .doc = "Most pods that are looked at for one page."),
+	      .doc = "Maximum number of pods checked per page."),
 	FIELD(struct list_pods, cursor, .min = 1, .max = 2048,
-	      .doc = "next_cursor of the page before."),
+	      .doc = "next_cursor from the previous page."),
 	FIELD_END};
 
 #define TEXT(member, sentence) OUT(member, FIELD_STR, .doc = (sentence))
 
 static const struct field container_out[] = {
-	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Its name."),
+	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name of the container."),
 	OUT("state", FIELD_STR, .flags = FIELD_REQUIRED,
 	    .doc = "waiting, running or terminated."),
-	OUT("ready", FIELD_BOOL, .flags = FIELD_REQUIRED, .doc = "It is ready."),
+	OUT("ready", FIELD_BOOL, .flags = FIELD_REQUIRED,
+	    .doc = "Whether the container is ready."),
 	OUT("restarts", FIELD_INT, .flags = FIELD_REQUIRED,
-	    .doc = "How often it was started anew; above 0 there is a previous log."),
-	OUT("init", FIELD_BOOL, .doc = "It runs before the others."),
-	TEXT("reason", "Why it waits or has ended."),
-	OUT("exit_code", FIELD_INT, .doc = "Of its last end."),
+	    .doc = "Number of restarts. If above 0, there is a previous log."),
+	OUT("init", FIELD_BOOL, .doc = "Whether it is an init container."),
+	TEXT("reason", "Why the container is waiting or has ended."),
+	OUT("exit_code", FIELD_INT, .doc = "Exit code of the last run."),
 	FIELD_END};
 
 static const struct field pod_out[] = {
 	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name of the pod."),
-	OUT("namespace", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Its namespace."),
+	OUT("namespace", FIELD_STR, .flags = FIELD_REQUIRED,
+	    .doc = "Namespace of the pod."),
 	OUT("phase", FIELD_STR, .flags = FIELD_REQUIRED,
 	    .doc = "Pending, Running, Succeeded, Failed or Unknown."),
-	OUT("ready", FIELD_BOOL, .flags = FIELD_REQUIRED, .doc = "It takes work."),
-	TEXT("reason", "Why it is not what it should be."),
-	TEXT("node", "Its node."),
-	TEXT("owner", "Kind and name of what it belongs to."),
-	TEXT("job", "The job it belongs to."),
-	TEXT("started_at", "When it began."),
+	OUT("ready", FIELD_BOOL, .flags = FIELD_REQUIRED,
+	    .doc = "Whether the pod is ready."),
+	TEXT("reason", "Problem with the pod."),
+	TEXT("node", "Node of the pod."),
+	TEXT("owner", "Kind and name of its owner."),
+	TEXT("job", "Job that the pod belongs to."),
+	TEXT("started_at", "Start time."),
 	{.name = "containers",
 	 .type = FIELD_OBJECT,
 	 .flags = FIELD_REQUIRED | FIELD_MANY,
 	 .fields = container_out,
-	 .doc = "Its containers."},
+	 .doc = "Containers of the pod."},
 	FIELD_END};
 
 static const struct field list_pods_out[] = {
@@ -66,9 +69,9 @@ static const struct field list_pods_out[] = {
 	 .type = FIELD_OBJECT,
 	 .flags = FIELD_REQUIRED | FIELD_MANY,
 	 .fields = pod_out,
-	 .doc = "By namespace and name."},
+	 .doc = "Sorted by namespace and name."},
 	OUT("next_cursor", FIELD_STR, .flags = FIELD_REQUIRED | FIELD_NULLABLE,
-	    .doc = "Pass it as cursor for the next page; null at the end."),
+	    .doc = "Pass as cursor to get the next page. Null on the last page."),
 	FIELD_END};
 
 /* --- one pod --------------------------------------------------------------------- */
@@ -211,8 +214,8 @@ const struct capability cap_list_pods = {
 	.method = "GET",
 	.path = "/clusters/{cluster}/pods",
 	.title = "List pods",
-	.doc = "Pods of a cluster as Kubernetes shows them now, with the state, restarts and "
-	       "last exit code of each container.",
+	.doc = "Lists the pods of a cluster as Kubernetes reports them now, with state, "
+	       "restarts and last exit code of each container.",
 	.effect = CAP_READ,
 	.role = ROLE_VIEWER,
 	.flags = CAP_CLOUD | CAP_LIST,

@@ -23,7 +23,7 @@ enum { POD_TAIL_MAX = 5000 };
 	      .max = 253, .example = "\"train-0\"", .doc = "Name of the pod.")
 #define FIELD_CONTAINER(S, m)                                                            \
 	FIELD(S, m, .pattern = POD_NS_PATTERN, .max = 63,                                \
-	      .doc = "Container; the only one, or the pod's default, when not given.")
+	      .doc = "Name of the container. Default: the pod's default container.")
 
 /* Where a cluster's Kubernetes API is. *ret_key: of its cache row; may be NULL. */
 bool pod_target(struct call *c, const char *cluster, struct kube_target *ret,

@@ -5,9 +5,9 @@
 
 #define FIELDS_RESUME(S)                                                                 \
 	FIELD(S, epoch, .pattern = "[A-Za-z0-9_-]*", .max = 36,                          \
-	      .doc = "Of the stream that was lost."),                                    \
+	      .doc = "ID of the interrupted stream."),                                   \
 		FIELD(S, after, .min = -1, .max = INT64_C(1) << 52, .dflt = "-1",        \
-		      .doc = "Number seen last.")
+		      .doc = "Number of the last line received.")
 
 struct follow_in {
 	const char *cluster;
@@ -28,12 +28,12 @@ const struct field pod_follow_in[] = {
 	FIELD_POD(struct follow_in, pod, 0),
 	FIELD_CONTAINER(struct follow_in, container),
 	FIELD(struct follow_in, tail, .min = 0, .max = POD_TAIL_MAX, .dflt = "500",
-	      .doc = "Lines before the live ones."),
+	      .doc = "Number of past lines to send first."),
 	FIELD(struct follow_in, previous,
-	      .doc = "Of the container before its last restart."),
+	      .doc = "Return the log of the previous container."),
 	FIELDS_RESUME(struct follow_in),
 	FIELD(struct follow_in, time, .pattern = "[0-9T:.Z+-]*", .max = 39,
-	      .doc = "Time of the line seen last."),
+	      .doc = "Time of the last line received."),
 	FIELD_END};
 
 struct events_in {

@@ -35,7 +35,7 @@ void protect_plan(struct step_ctx *c, struct exchange *x);
 #define PROTECT_STEP(list)                                                               \
 	{                                                                                \
 		.name = "check_protections", .phase = "check",                           \
-		.title = "Check that nothing is protected against deletion",             \
+		.title = "Check that nothing has deletion protection",                   \
 		.effect = EFFECT_READ, .sees_errors = true, .observe = protect_observe,  \
 		.seen = read_seen, .plan = protect_plan, .arg = (list)                   \
 	}

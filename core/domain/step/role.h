@@ -85,7 +85,7 @@ void role_attach_absorb(struct step_ctx *c, const struct answer *a);
 #define ROLE_TRUST_STEP(prefix, in_phase, spec)                                          \
 	{                                                                                \
 		.name = prefix "_role_trust", .phase = (in_phase),                       \
-		.title = "Keep the trust of the role for " prefix,                       \
+		.title = "Protect the trust policy of the role for " prefix,             \
 		.effect = EFFECT_CONVERGENT, .observe = role_mend_observe,               \
 		.seen = read_seen, .plan = role_mend_plan, .absorb = role_absorb,        \
 		.arg = (spec)                                                            \

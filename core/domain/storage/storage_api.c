@@ -68,8 +68,8 @@ const struct capability cap_create_s3_storage = {
 	.method = "POST",
 	.path = "/clusters/{cluster}/storages",
 	.title = "Mount S3 storage",
-	.doc = "Mounts a bucket as a volume that pods claim by name, and proves it with a job "
-	       "that writes, reads and removes one object.",
+	.doc = "Mounts an S3 bucket as a volume that pods claim by name. Verifies it "
+	       "with a job that writes, reads and deletes one object.",
 	.effect = CAP_CHANGE,
 	.role = ROLE_OPERATOR,
 	.flags = CAP_LONG | CAP_IDEMPOTENT,
@@ -92,18 +92,18 @@ static const struct field list_storages_in[] = {
 
 static const struct field storage_out[] = {
 	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED,
-	    .doc = "Name of storage and claim."),
+	    .doc = "Name of the storage and of its claim."),
 	OUT("namespace", FIELD_STR, .flags = FIELD_REQUIRED,
 	    .doc = "Namespace of the claim."),
 	OUT("type", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "s3."),
-	OUT("bucket", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "The bucket."),
-	OUT("prefix", FIELD_STR, .doc = "The part of it that is mounted."),
+	OUT("bucket", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Bucket name."),
+	OUT("prefix", FIELD_STR, .doc = "Mounted prefix of the bucket."),
 	OUT("volume", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name of the volume."),
 	OUT("status", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "mounted."),
 	OUT("read_only", FIELD_BOOL, .flags = FIELD_REQUIRED,
-	    .doc = "Not to be written."),
+	    .doc = "Whether the mount is read-only."),
 	OUT("observed_at", FIELD_STR, .flags = FIELD_REQUIRED,
-	    .doc = "When that was seen."),
+	    .doc = "Time of the observation."),
 	FIELD_END};
 
 static const struct field list_storages_out[] = {
@@ -111,9 +111,9 @@ static const struct field list_storages_out[] = {
 	 .type = FIELD_OBJECT,
 	 .flags = FIELD_REQUIRED | FIELD_MANY,
 	 .fields = storage_out,
-	 .doc = "By name."},
+	 .doc = "Sorted by name."},
 	OUT("next_cursor", FIELD_STR, .flags = FIELD_REQUIRED | FIELD_NULLABLE,
-	    .doc = "Always null: a cluster's storages fit one page."),
+	    .doc = "Always null: all storage fits on one page."),
 	FIELD_END};
 
 static bool run_list_storages(struct call *c, const void *in, struct reply *ret,
@@ -136,7 +136,7 @@ const struct capability cap_list_storages = {
 	.method = "GET",
 	.path = "/clusters/{cluster}/storages",
 	.title = "List storages",
-	.doc = "Storages mounted in a cluster.",
+	.doc = "Lists the storage mounted in a cluster.",
 	.effect = CAP_READ,
 	.role = ROLE_VIEWER,
 	.in = list_storages_in,
@@ -205,9 +205,9 @@ const struct capability cap_delete_storage = {
 	.method = "DELETE",
 	.path = "/clusters/{cluster}/storages/{name}",
 	.title = "Unmount storage",
-	.doc = "Removes the claim, the volume and the driver's right. The bucket and its objects "
-	       "stay. Refused while pods use it; when workloads are made to use it, the plan "
-	       "names them, and its confirm must be sent.",
+	.doc = "Removes the claim, the volume and the driver's permission. The bucket "
+	       "and its objects stay. Refused while pods use the storage. If workloads "
+	       "refer to it, the plan lists them, and its confirm value is required.",
 	.effect = CAP_DESTROY,
 	.role = ROLE_OPERATOR,
 	.flags = CAP_LONG | CAP_STAKES,

@@ -25,15 +25,16 @@
 		      .dflt = "\"default\"",                                             \
 		      .doc = "Kubernetes namespace of the claim."),                      \
 		FIELD(S, bucket, .pattern = "[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]",          \
-		      .doc = "S3 bucket; the shared one when not given."),               \
+		      .doc = "S3 bucket. Default: the shared bucket."),                  \
 		FIELD(S, prefix, .pattern = "[" PATH_CHARS "]+", .max = 512,             \
 		      .normal = path_prefix, .example = "\"models/\"",                   \
-		      .doc = "Mount only this part of the bucket; all of it."),          \
-		FIELD(S, read_only, .doc = "Mount without the right to write."),         \
+		      .doc = "Prefix of the bucket to mount. Default: the whole "        \
+			     "bucket."),                                                 \
+		FIELD(S, read_only, .doc = "Mount read-only."),                          \
 		FIELD(S, uid, .min = -1, .max = 65535, .dflt = "-1",                     \
-		      .doc = "Owner of the files as pods see them; -1: root."),          \
+		      .doc = "Owner of the files as pods see them. -1: root."),          \
 		FIELD(S, gid, .min = -1, .max = 65535, .dflt = "-1",                     \
-		      .doc = "Group of the files as pods see them; -1: root.")
+		      .doc = "Group of the files as pods see them. -1: root.")
 
 /* The part of create_cluster that is about storage. */
 struct storage_part {
