@@ -74,6 +74,7 @@ static inline void facts_back(void)
 {
 	cloud_restore(facts.w.s.l.cloud, facts.saved);
 	cloud_advance(facts.w.s.l.cloud);
+	facts.w.o.cfg.image_mirror = NULL;
 }
 
 /* The plan, or why there is none, as one text. */

@@ -357,3 +357,115 @@ Test(cloud_plan_facts, every_component_has_its_pods_in_the_table)
 		cr_expect(streq(f->component, "eks") || component_find(f->component),
 			  "%s", f->component);
 }
+
+/* --- processors ------------------------------------------------------------------------
+ */
+
+#define ARM "{\"ProcessorInfo\":{\"SupportedArchitectures\":[\"arm64\"]}}"
+
+static void arm_nodes(struct facts_world *f)
+{
+	type_is(f, ARM);
+}
+
+/* On arm64 already, so that the add-on alone is the fact. */
+static void arm_base(struct facts_world *f)
+{
+	arm_nodes(f);
+	cloud_configure(f->w.s.l.cloud,
+			json_packf(&f->w.s.l.arena, "{s:{s:o}}", "type_facts",
+				   "g5.12xlarge", json_loads(ARM, 0, NULL)));
+}
+
+static void addon_is_amd(struct facts_world *f, const char *addon)
+{
+	arm_base(f);
+	cloud_configure(f->w.s.l.cloud,
+			json_packf(&f->w.s.l.arena, "{s:{s:[s]}}", "addon_architectures",
+				   addon, "amd64"));
+}
+
+static void pods_amd(struct facts_world *f)
+{
+	addon_is_amd(f, "eks-pod-identity-agent");
+}
+
+/* An operator that is installed, and no component of ours. */
+static void operator_amd(struct facts_world *f)
+{
+	lab_try(&f->w.s.l, "eks", "CreateAddon", "{s:s,s:s}", "clusterName", "demo",
+		"addonName", "amazon-sagemaker-hyperpod-training-operator");
+	addon_is_amd(f, "amazon-sagemaker-hyperpod-training-operator");
+}
+
+static void mirror(struct facts_world *f)
+{
+	arm_base(f);
+	f->w.o.cfg.image_mirror = "mirror.example.com";
+}
+
+/* Two types in one group. */
+static json_t *mixed(struct facts_world *f)
+{
+	json_t *in = given_nodes(f);
+
+	json_object_del(in, "instance_type");
+	json_put(in, "instance_types",
+		 json_pack("[s, s]", "ml.g5.xlarge", "ml.g6.xlarge"));
+	return in;
+}
+
+#define MADE                                                                             \
+	{                                                                                \
+		"ec2:DescribeInstanceTypes", "eks:DescribeAddonVersions"                 \
+	}
+
+Test(cloud_plan_facts, images_must_be_made_for_the_processors_of_the_nodes)
+{
+	static const struct fact rows[] = {
+		{"an add-on",
+		 PIPELINE,
+		 pods_amd,
+		 {"these have no images for it: eks-pod-identity-agent",
+		  "Take a type with x86_64"},
+		 MADE},
+		{"an add-on",
+		 HYPERPOD,
+		 pods_amd,
+		 {"these have no images for it: eks-pod-identity-agent"},
+		 MADE},
+		{"an add-on",
+		 GROUP,
+		 pods_amd,
+		 {"these have no images for it: eks-pod-identity-agent"},
+		 MADE},
+		{"an operator",
+		 HYPERPOD,
+		 operator_amd,
+		 {"these have no images for it: amazon-sagemaker-hyperpod-training-operator"},
+		 MADE},
+		{"an operator",
+		 GROUP,
+		 operator_amd,
+		 {"these have no images for it: amazon-sagemaker-hyperpod-training-operator"},
+		 {"ec2:DescribeInstanceTypes", "eks:ListAddons"}},
+		{"nodes of two kinds",
+		 GROUP,
+		 arm_nodes,
+		 {"nodes of two architectures (arm64: ml.g5.xlarge; amd64: ml.g5.12xlarge)"},
+		 TYPES},
+		{"types of two kinds", .kind = "add_instance_group", .target = "demo",
+		 .input = mixed, .turn = arm_nodes,
+		 .says = {"nodes of two architectures (arm64: ml.g5.xlarge; amd64: ml.g6.xlarge"},
+		 .reads = TYPES},
+		{"a mirror",
+		 PIPELINE,
+		 mirror,
+		 {"not known: whether these have images for arm64",
+		  "images of the mirror"}},
+	};
+
+	facts_build();
+	FACTS_HOLD(rows);
+	facts_free();
+}

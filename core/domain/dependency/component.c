@@ -118,6 +118,7 @@ const struct component component_load_balancers = {
 	.name = "load_balancers",
 	.title = "AWS Load Balancer Controller",
 	.via = COMPONENT_CHART,
+	.arm64 = true,
 	.release = "aws-load-balancer-controller",
 	.ns = "kube-system",
 	.service_account = "aws-load-balancer-controller",
@@ -135,6 +136,7 @@ const struct component component_kuberay = {
 	.name = "kuberay",
 	.title = "KubeRay operator",
 	.via = COMPONENT_CHART,
+	.arm64 = true,
 	.release = "kuberay-operator",
 	.ns = "kuberay-operator",
 	.mark = {.verb = KUBE_LIST,
@@ -147,6 +149,8 @@ const struct component component_hyperpod = {
 	.name = "hyperpod",
 	.title = "HyperPod Helm chart",
 	.via = COMPONENT_CHART,
+	/* Plugins and agent are placed by type: of arm64 on ml.p6e-gb200 alone. */
+	.arm64 = true,
 	.release = "hyperpod-dependencies",
 	.ns = "kube-system",
 	/* AWS's console and template call the release "dependencies", that of restricted

@@ -23,6 +23,9 @@ struct component {
 	const char *service_account; /* with `role`: a pod identity is associated */
 	const struct role_spec *role;
 	const char *needs; /* another component's name, or NULL */
+	/* Of a chart: its images are made for arm64, too, or it places nothing on such
+	 * nodes. Of an add-on EKS says so. */
+	bool arm64;
 	/* An object in Kubernetes that shows that it is there, if not by us. */
 	struct kube_request sign;
 	/* Of a chart: objects of any release of it, whoever has named that; those whose

@@ -12,6 +12,7 @@
 #include "core/domain/cluster/kinds.h"
 #include "core/domain/group/group.h"
 #include "core/domain/hyperpod/bucket.h"
+#include "core/domain/hyperpod/group_takes.h"
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/hyperpod/nodes_role.h"
 #include "core/domain/hyperpod/preflight.h"
@@ -20,6 +21,7 @@
 #include "core/domain/network/compute_subnet.h"
 #include "core/domain/network/security_group.h"
 #include "core/domain/step/read.h"
+#include "core/domain/step/texts.h"
 #include "core/json/tree.h"
 
 /* --- the cluster as it is ---------------------------------------------------------- */
@@ -59,13 +61,18 @@ static const json_t *model_group(const struct step_ctx *c, const json_t *cluster
 /* What the checks reckon with: nodes that are there, memory that nodes keep. */
 static void keep_size(struct step_ctx *c, const json_t *cluster)
 {
+	json_t *types = json_new_list(c->arena), *g, *t;
 	int64_t n = 0;
-	size_t i;
-	json_t *g;
+	size_t i, k;
 
-	json_array_foreach(json_at(cluster, "InstanceGroups"), i, g)
+	json_array_foreach(json_at(cluster, "InstanceGroups"), i, g) {
 		n += json_int_or(g, "CurrentCount", 0);
+		json_array_foreach(group_types(c->arena, g), k, t)
+			texts_add(types, json_packf(c->arena, "[s]",
+						    ec2_type(json_string_value(t))));
+	}
 	step_save(c, "nodes_there", json_integer(n));
+	step_save(c, "types_there", json_incref(types));
 	if (!streq(json_str_at(cluster, "TieredStorageConfig.Mode"), "Enable"))
 		return;
 	if (json_at(cluster, KEPT))

@@ -22,6 +22,17 @@ int64_t group_takes_all(const json_t *group)
 	return count(group, "CurrentCount") + group_is_owed(group);
 }
 
+json_t *group_types(struct arena *a, const json_t *group)
+{
+	json_t *types = json_new_list(a);
+
+	texts_add(types, json_at(group, "InstanceRequirements.CurrentInstanceTypes"));
+	texts_add(types, json_at(group, "InstanceRequirements.DesiredInstanceTypes"));
+	if (json_array_size(types) == 0 && json_str_at(group, "InstanceType"))
+		json_push(types, json_string(json_str_at(group, "InstanceType")));
+	return types;
+}
+
 /* Both lists: while the types of a group change, nodes of either come. */
 static bool may_be(const json_t *group, const char *type)
 {

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/base/arena.h"
+
 /*
  * Nodes of the type in the quota of that kind of capacity, of a group as
  * DescribeCluster gives it. Of a group with several types: those that there are of
@@ -22,5 +24,7 @@ int64_t group_takes(const json_t *group, const char *type, bool spot);
 int64_t group_takes_all(const json_t *group);
 /* Asked for and not there. */
 int64_t group_is_owed(const json_t *group);
+/* Every type that a node of the group may be of, as the service names them; of a. */
+json_t *group_types(struct arena *a, const json_t *group);
 
 #endif

@@ -23,6 +23,8 @@ bool offering_observe(struct step_ctx *c, struct exchange *x);
 void offering_plan(struct step_ctx *c, struct exchange *x);
 bool type_observe(struct step_ctx *c, struct exchange *x);
 void type_plan(struct step_ctx *c, struct exchange *x);
+bool arch_observe(struct step_ctx *c, struct exchange *x);
+void arch_plan(struct step_ctx *c, struct exchange *x);
 bool quota_observe(struct step_ctx *c, struct exchange *x);
 void quota_plan(struct step_ctx *c, struct exchange *x);
 bool training_plan_observe(struct step_ctx *c, struct exchange *x);
@@ -58,6 +60,9 @@ void preflight_verdict_plan(struct step_ctx *c, struct exchange *x);
 		       offering, false, failed),                                         \
 		PREFLIGHT_STEP("check_type", "Check what the instance type can do",      \
 			       type, false, failed),                                     \
+		PREFLIGHT_STEP("check_architecture",                                     \
+			       "Check that images run on the instance type", arch, true, \
+			       failed),                                                  \
 		PREFLIGHT_QUOTA_STEP(failed), PREFLIGHT_PLAN_STEP(failed),               \
 		GIVEN_NETWORK_STEP(failed),                                              \
 		PREFLIGHT_STEP("check_room", "Check that the given subnet has room",     \

@@ -140,13 +140,18 @@ static json_t *addon_row(struct cloud_call *c, const struct eks_addon_kind *k)
 			json_push(fits, json_pack("{s:s,s:[s],s:b}", "clusterVersion",
 						  versions[i].version, "platformVersions",
 						  "*", "defaultVersion", 1));
+	json_t *made = json_object_get(
+		json_object_get(cloud_settings(c->cloud), "addon_architectures"),
+		k->name);
+
+	if (!made)
+		made = json_packf(c->arena, "[s,s]", "amd64", "arm64");
 	return json_packf(
-		c->arena, "{s:s,s:s,s:s,s:s,s:s,s:[{s:s,s:[s,s],s:[s],s:O,s:b,s:b}]}",
+		c->arena, "{s:s,s:s,s:s,s:s,s:s,s:[{s:s,s:O,s:[s],s:O,s:b,s:b}]}",
 		"addonName", k->name, "type", k->type, "publisher", "eks", "owner", "aws",
 		"defaultNamespace", k->ns, "addonVersions", "addonVersion", k->version,
-		"architecture", "amd64", "arm64", "computeTypes", "ec2",
-		"compatibilities", fits, "requiresConfiguration", 0,
-		"requiresIamPermissions", k->pod_identity);
+		"architecture", made, "computeTypes", "ec2", "compatibilities", fits,
+		"requiresConfiguration", 0, "requiresIamPermissions", k->pod_identity);
 }
 
 bool eks_describe_addon_versions(struct cloud_call *c, json_t **ret_out)
