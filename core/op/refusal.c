@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/base/str.h"
+#include "core/json/tree.h"
 #include "core/op/denial.h"
 
 static const char *via_source(const struct answer *a)
@@ -90,6 +91,28 @@ static void explain_s3(const struct step_ctx *c, const struct answer *a, struct 
 			err_fix(e, "%.*s%s%s", (int)(at - head), head, c->where->region,
 				at + 2);
 		}
+}
+
+/* --- a cluster that does not know us ------------------------------------------- */
+
+bool refusal_is_unknown_caller(const struct answer *a)
+{
+	return a->via == VIA_KUBE && !a->ok && a->status == 401;
+}
+
+void refusal_unknown_caller(const struct step_ctx *c, struct err *e)
+{
+	const char *eks = json_str_at(c->data, "eks.name");
+	const char *given = json_str_at(c->input, "eks_name");
+
+	if (!eks)
+		eks = given ? given : c->target;
+	str_copy(e->seen, sizeof(e->seen), text_or(c->where->caller_arn, ""));
+	err_fix(e,
+		"Give %s an access entry on the EKS cluster %s (aws eks "
+		"create-access-entry), or make its entry anew if the role was deleted and "
+		"made again. What waits goes on by itself.",
+		text_or(c->where->caller_arn, "our role"), eks);
 }
 
 /* --- all -------------------------------------------------------------------------- */

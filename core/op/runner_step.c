@@ -1,6 +1,7 @@
 /* What comes before a mutation: deadline, cancel, stages, reads. */
 #include "core/base/limits.h"
 #include "core/json/tree.h"
+#include "core/op/refusal.h"
 #include "core/op/walk.h"
 
 /* Nothing was learnt; what was said goes along. */
@@ -10,9 +11,13 @@ static void walk_answer_missing(struct step_ctx *c, const struct answer *ans)
 		backoff_is_transient(ans->errc) || ans->errc == ERR_CLOUD_CONFLICT;
 	const enum errc why = known ? ans->errc : ERR_CLOUD_UNREACHABLE;
 
-	step_retry(c, why, "%s did not succeed: %s", ans->call, errc_info(why)->title);
+	step_retry(c, why, "%s did not succeed: %s", ans->call,
+		   refusal_is_unknown_caller(ans) ? "the cluster does not know us"
+						  : errc_info(why)->title);
 	err_because(&c->verdict.error, ans->call, ans->code, ans->message,
 		    ans->request_id);
+	if (refusal_is_unknown_caller(ans))
+		refusal_unknown_caller(c, &c->verdict.error);
 }
 
 void walk_answer_failed(struct step_ctx *c, const struct answer *ans)

@@ -3,6 +3,7 @@
 #include "core/domain/cluster/eks_access.h"
 #include "core/domain/karpenter/karpenter.h"
 #include "core/domain/karpenter/node_class.h"
+#include "core/domain/step/held.h"
 #include "core/domain/step/leaves.h"
 #include "core/domain/step/read.h"
 #include "core/domain/step/texts.h"
@@ -111,8 +112,8 @@ void node_object_apply_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	}
 	if (json_at(there, "metadata.deletionTimestamp")) {
-		step_wait(c, GONE_S, "the earlier %s %s to be gone", about(c)->what,
-			  name_of(c));
+		step_wait(c, GONE_S, "the earlier %s %s to be gone%s", about(c)->what,
+			  name_of(c), held_text(c->arena, there));
 		return;
 	}
 	step_own(c, about(c)->type, name_of(c), NULL, "made");
@@ -207,8 +208,8 @@ void node_object_delete_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	}
 	if (json_at(there, "metadata.deletionTimestamp")) {
-		step_wait(c, GONE_S, "the %s %s to be gone, with its nodes",
-			  about(c)->what, name_of(c));
+		step_wait(c, GONE_S, "the %s %s to be gone, with its nodes%s",
+			  about(c)->what, name_of(c), held_text(c->arena, there));
 		return;
 	}
 	c->item = json_str_or(there, "metadata.uid", about(c)->what);

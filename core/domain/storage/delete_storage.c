@@ -6,6 +6,7 @@
 #include "core/domain/cluster/eks_access.h"
 #include "core/domain/cluster/kinds.h"
 #include "core/domain/stake/stake.h"
+#include "core/domain/step/held.h"
 #include "core/domain/step/names.h"
 #include "core/domain/step/read.h"
 #include "core/domain/storage/storage.h"
@@ -167,7 +168,8 @@ static void remove_plan(struct step_ctx *c, struct exchange *x)
 	if (is_foreign(c, r->what, object_id(c), object))
 		return;
 	if (json_at(object, "metadata.deletionTimestamp")) {
-		step_wait(c, 3, "the %s %s to be gone", r->what, object_id(c));
+		step_wait(c, 3, "the %s %s to be gone%s", r->what, object_id(c),
+			  held_text(c->arena, object));
 		return;
 	}
 	c->item = json_str_or(object, "metadata.uid", r->what);

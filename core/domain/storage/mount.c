@@ -2,6 +2,7 @@
  * mount.c - what a storage is in Kubernetes: namespace, claim, volume.
  */
 #include "core/domain/cluster/eks_access.h"
+#include "core/domain/step/held.h"
 #include "core/domain/step/read.h"
 #include "core/domain/storage/storage.h"
 #include "core/json/tree.h"
@@ -45,7 +46,8 @@ static bool waits_for_end(struct step_ctx *c, const char *what, const char *name
 {
 	if (!json_at(there, "metadata.deletionTimestamp"))
 		return false;
-	step_wait(c, 5, "the %s %s, which is being deleted, to be gone", what, name);
+	step_wait(c, 5, "the %s %s, which is being deleted, to be gone%s", what, name,
+		  held_text(c->arena, there));
 	return true;
 }
 

@@ -6,6 +6,7 @@
  * waiting reason, the newest warning event, the last lines of its log.
  */
 #include "core/domain/cluster/eks_access.h"
+#include "core/domain/step/held.h"
 #include "core/domain/step/read.h"
 #include "core/domain/storage/storage.h"
 #include "core/json/tree.h"
@@ -282,7 +283,8 @@ void probe_remove_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	}
 	if (json_at(job, "metadata.deletionTimestamp")) {
-		step_wait(c, 2, "the job %s to be gone", storage_probe(c));
+		step_wait(c, 2, "the job %s to be gone%s", storage_probe(c),
+			  held_text(c->arena, job));
 		return;
 	}
 	c->item = json_str_or(job, "metadata.uid", "job");
