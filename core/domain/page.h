@@ -10,11 +10,13 @@
 
 #include "core/json/field.h"
 
-#define PAGE_FIELDS(S)                                                                   \
+#define PAGE_LIMIT(S)                                                                    \
 	FIELD(S, limit, .min = 1, .max = 100, .dflt = "20",                              \
-	      .doc = "Maximum number of items per page."),                               \
-		FIELD(S, cursor, .min = 1, .max = 256,                                   \
-		      .doc = "next_cursor of the previous page.")
+	      .doc = "Maximum number of items per page.")
+/* The last arguments say what a cursor of this list looks like. */
+#define PAGE_CURSOR(S, ...)                                                              \
+	FIELD(S, cursor, __VA_ARGS__, .doc = "next_cursor of the previous page.")
+#define PAGE_FIELDS(S) PAGE_LIMIT(S), PAGE_CURSOR(S, .min = 1, .max = 256)
 
 #define PAGE_OUT(item_fields)                                                            \
 	{.name = "items",                                                                \

@@ -20,13 +20,35 @@ select name from cluster order by name limit 500
 -- name: cluster_page
 with page as (
 	select c.name, json_build_object('name', c.name, 'origin', c.origin,
-		'status', coalesce(c.facts->>'status', 'unknown'),
-		'eks_name', c.eks_name, 'hyperpod_name', c.hyperpod_name,
+		'status', seen.status, 'trouble', seen.trouble,
+		'observed_at', j_text(refresh_whole(r)), 'eks_name', c.eks_name, 'hyperpod_name', c.hyperpod_name,
 		'account', c.account, 'region', c.region,
 		'selected', exists (select 1 from selection s
 			where s.principal = $3 and s.cluster = c.name),
 		'created_at', j_text(c.created_at), 'updated_at', j_text(c.updated_at)) as doc
-	from cluster c where $1::text is null or c.name > $1 order by c.name limit $2::int + 1
+	from cluster c
+	left join refresh r on r.cluster = c.name
+	-- What the last whole look saw, if it began after the row was last written.
+	left join lateral (select r.data->'eks' as eks, r.data->'hyperpod' as hp
+		where refresh_whole(r) > c.updated_at) l on true
+	left join lateral (select case when c.facts->>'status' <> 'in_service' then c.facts->>'status'
+			when l.eks->>'status' = 'gone' then 'unknown'
+			when l.hp->>'status' = 'gone' then 'control_plane_ready'
+			when l.hp->>'status' in ('Failed', 'Deleting') then lower(l.hp->>'status')
+			else coalesce(c.facts->>'status', 'unknown') end as status,
+		array_remove(array[
+			case when l.eks->>'status' = 'gone' then format(
+				'There is no EKS cluster %s any more: somebody has deleted it.', c.eks_name) end,
+			case when l.eks->>'endpoint' <> c.facts#>>'{eks,endpoint}' then format(
+				'The EKS cluster %s is another one than was recorded here: somebody has deleted '
+				'that and made one of the same name.', c.eks_name) end,
+			case when l.eks->>'status' not in ('gone', 'ACTIVE') then format(
+				'The EKS cluster is %s.', l.eks->>'status') end,
+			case when l.hp->>'status' = 'gone' and c.facts->>'status' = 'in_service' then format(
+				'There is no HyperPod cluster %s any more: somebody has deleted it.', c.hyperpod_name) end,
+			case when l.hp->>'status' in ('Failed', 'Deleting', 'RollingBack') then format(
+				'The HyperPod cluster is %s.', l.hp->>'status') end], null) as trouble) seen on true
+	where $1::text is null or c.name > $1 order by c.name limit $2::int + 1
 ), numbered as (
 	select *, row_number() over (order by name) as n from page
 )
@@ -39,10 +61,12 @@ from numbered
 -- Everything known of one cluster. $1 name, $2 principal.
 -- name: cluster_overview
 select json_build_object('name', c.name, 'origin', c.origin,
-	'status', coalesce(c.facts->>'status', 'unknown'), 'eks_name', c.eks_name,
+	'status', seen.status, 'trouble', seen.trouble,
+	'observed_at', j_text(refresh_whole(r)), 'eks_name', c.eks_name,
 	'hyperpod_name', c.hyperpod_name, 'account', c.account, 'region', c.region,
-	'vpc_id', c.facts#>>'{eks,vpc_id}', 'kubernetes_version', c.facts#>>'{eks,version}',
-	'endpoint', c.facts#>>'{eks,endpoint}',
+	'vpc_id', coalesce(l.eks->>'vpc_id', c.facts#>>'{eks,vpc_id}'),
+	'kubernetes_version', coalesce(l.eks->>'version', c.facts#>>'{eks,version}'),
+	'endpoint', coalesce(l.eks->>'endpoint', c.facts#>>'{eks,endpoint}'),
 	'selected', exists (select 1 from selection s
 		where s.principal = $2 and s.cluster = c.name),
 	'instance_groups', (select coalesce(json_agg(json_build_object('name', k.name,
@@ -62,7 +86,29 @@ select json_build_object('name', c.name, 'origin', c.origin,
 		from operation o where o.cluster = c.name and o.parent_id is null
 			and o.state in ('live', 'held')),
 	'created_at', j_text(c.created_at), 'updated_at', j_text(c.updated_at))::text as doc
-from cluster c where c.name = $1
+from cluster c
+left join refresh r on r.cluster = c.name
+-- What the last whole look saw, if it began after the row was last written.
+left join lateral (select r.data->'eks' as eks, r.data->'hyperpod' as hp
+	where refresh_whole(r) > c.updated_at) l on true
+left join lateral (select case when c.facts->>'status' <> 'in_service' then c.facts->>'status'
+		when l.eks->>'status' = 'gone' then 'unknown'
+		when l.hp->>'status' = 'gone' then 'control_plane_ready'
+		when l.hp->>'status' in ('Failed', 'Deleting') then lower(l.hp->>'status')
+		else coalesce(c.facts->>'status', 'unknown') end as status,
+	array_remove(array[
+		case when l.eks->>'status' = 'gone' then format(
+			'There is no EKS cluster %s any more: somebody has deleted it.', c.eks_name) end,
+		case when l.eks->>'endpoint' <> c.facts#>>'{eks,endpoint}' then format(
+			'The EKS cluster %s is another one than was recorded here: somebody has deleted '
+			'that and made one of the same name.', c.eks_name) end,
+		case when l.eks->>'status' not in ('gone', 'ACTIVE') then format(
+			'The EKS cluster is %s.', l.eks->>'status') end,
+		case when l.hp->>'status' = 'gone' and c.facts->>'status' = 'in_service' then format(
+			'There is no HyperPod cluster %s any more: somebody has deleted it.', c.hyperpod_name) end,
+		case when l.hp->>'status' in ('Failed', 'Deleting', 'RollingBack') then format(
+			'The HyperPod cluster is %s.', l.hp->>'status') end], null) as trouble) seen on true
+where c.name = $1
 
 -- Whether a name is taken by an earlier create that has ended: not for the one
 -- who repeats it with the same key. $1 name, $2 principal, $3 key or null.

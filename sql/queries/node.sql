@@ -23,8 +23,27 @@ select json_build_object(
 	'next_cursor', (select grp || '/' || name from numbered
 		where n = $4::int and exists (select 1 from numbered where n > $4::int)),
 	'total', coalesce((select nodes from refresh where cluster = $1), 0),
-	'refresh', case when refresh_look($1) then refresh_json($1) end)::text as doc
+	'refresh', case when refresh_look($1) then refresh_json($1) end)::text as doc,
+	count(*) = 0 as empty
 from numbered
+
+-- What nodes have, for a filter that finds none. $1 cluster.
+-- name: node_values
+select json_build_object(
+	'group', coalesce(json_agg(distinct observed->>'group')
+		filter (where observed->>'group' is not null), '[]'),
+	'status', coalesce(json_agg(distinct observed->>'status')
+		filter (where kind = 'node' and observed->>'status' is not null), '[]'),
+	'health', coalesce(json_agg(distinct observed#>>'{kubernetes,health}')
+		filter (where observed#>>'{kubernetes,health}' is not null), '[]'),
+	'zone', coalesce(json_agg(distinct coalesce(observed#>>'{kubernetes,zone}', observed->>'zone'))
+		filter (where coalesce(observed#>>'{kubernetes,zone}', observed->>'zone') is not null),
+		'[]'))::text as doc
+from (
+	select kind, observed from catalog where kind = 'node' and cluster = $1
+	union all
+	select kind, jsonb_build_object('group', name) from catalog
+	where kind = 'instance_group' and cluster = $1) x
 
 -- What a look begins after that is asked for now.
 -- name: refresh_want again

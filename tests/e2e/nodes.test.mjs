@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import {spawnSync} from 'node:child_process';
 import {after, before, test} from 'node:test';
-import {shellEnv, tools} from '../stack/stack.mjs';
+import {psql, shellEnv, tools} from '../stack/stack.mjs';
 import {call, end, tool} from './faces.mjs';
 import {create, failed, order, succeeded, until, waitFor, world} from './pipeline.mjs';
 
@@ -83,6 +83,17 @@ test('the list comes from the catalog, by pages and filters, and says how old it
 	assert.equal(second.next_cursor, null);
 	assert.equal((await list('?status=Failure')).items.length, 0);
 	assert.equal((await list('?group=workers&health=Schedulable&zone=us-west-2a')).items.length, 3);
+	/* An empty list says that there is none; a word that no node can have is refused. */
+	for (const [filter, value, expected] of [['status', 'running', /did you mean Running/], ['status', 'broken', /one of Running/],
+		['health', 'healthy', /one of Schedulable/], ['group', 'worker', /did you mean workers/], ['zone', 'eu-west-1a', /us-west-2a/]]) {
+		const r = await call(s, 'GET', `${AT}/nodes?${filter}=${value}`, {role: 'viewer'});
+
+		assert.equal(r.status, 400, r.text);
+		assert.deepEqual([r.json.field, r.json.seen], [`/${filter}`, value]);
+		assert.match(r.json.expected, expected);
+	}
+	assert.equal((await list('?health=UnschedulablePendingReboot')).items.length, 0);
+	assert.equal((await list('?zone=us-west-2d')).items.length, 0);
 	const before = all.refresh.finished_at;
 
 	await list('?fresh=true');
@@ -245,10 +256,51 @@ test('a node of another cluster is refused; a deleted one leaves list and target
 	assert.equal(gone.status, 404, gone.text);
 });
 
-test('nodes of a cluster that somebody else has deleted are listed no longer', async () => {
+/** As both the list and the look at one have it. */
+async function seen(query = '?fresh=true')
+{
+	await list(query);
+	const one = (await call(s, 'GET', AT, {role: 'viewer'})).json;
+	const item = (await call(s, 'GET', '/api/v1/clusters', {role: 'viewer'})).json.items.find(c => c.name === 'fleet');
+
+	for (const member of ['status', 'trouble', 'observed_at'])
+		assert.deepEqual(one[member], item[member], member);
+	return one;
+}
+
+test('nodes of a cluster that somebody else has deleted are listed no longer; its status says so', async () => {
+	const was = await seen();
+
+	assert.deepEqual([was.status, was.trouble], ['in_service', []]);
 	command('aws', ['sagemaker', 'delete-cluster', '--cluster-name', 'fleet']);
 	const none = await listed('no nodes', l => l.length === 0);
 
 	assert.equal(none.refresh.error ?? null, null);
 	assert.equal(none.total, 0);
+	const gone = await seen();
+
+	assert.equal(gone.status, 'control_plane_ready');
+	assert.match(gone.trouble.join(), /^There is no HyperPod cluster fleet any more/);
+	assert(gone.observed_at > was.observed_at);
+});
+
+test('an EKS cluster that was made anew under its name, and one that is gone, are not taken for ours', async () => {
+	psql(s, `update cluster set facts = jsonb_set(facts, '{eks,endpoint}', '"https://OLD.example"'),
+		updated_at = now() - interval '1 hour' where name = 'fleet'`);
+	const other = await seen();
+
+	assert.match(other.trouble.join(), /The EKS cluster fleet is another one than was recorded here/);
+	assert.notEqual(other.endpoint, 'https://OLD.example');
+	/* Deleted by hand: the look ends, and says what it has seen. */
+	await s.cloud.addFaults({service: 'eks', op: 'DescribeCluster', fault: 'error', status: 404,
+		code: 'ResourceNotFoundException', message: 'No cluster found for name: fleet.', for_ms: 60000});
+	const gone = await waitFor('a look without it', async () => {
+		const c = await seen();
+
+		return c.trouble.some(t => t.startsWith('There is no EKS cluster')) ? c : null;
+	});
+
+	assert.equal(gone.status, 'unknown');
+	assert.equal(gone.kubernetes_version, other.kubernetes_version);
+	await s.cloud.clearFaults();
 });

@@ -338,7 +338,7 @@ test('nginx and the program read an address in one way, or refuse it', async () 
 	}
 	/* What is only odd goes on working: blanks and letters of other scripts in names. */
 	assert.equal((await bare(s, 'GET', '/api/v1/clusters/d%C3%A4mo', {host: 'localhost', authorization})).status, 400);
-	assert.equal((await bare(s, 'GET', '/api/v1/operations?kind=a//b/../c', {host: 'localhost', authorization})).status, 200);
+	assert.equal((await bare(s, 'GET', '/api/v1/operations?cluster=a//b/../c', {host: 'localhost', authorization})).status, 200);
 });
 
 test('a WebSocket handshake without a key, or of another version, is refused', async () => {

@@ -2,10 +2,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/base/listing.h"
+#include "core/base/nearest.h"
 #include "core/domain/cluster/cluster.h"
 #include "core/domain/cluster/cluster_in.h"
 #include "core/domain/node/node_out.h"
 #include "core/domain/page.h"
+#include "core/domain/step/texts.h"
 #include "core/json/tree.h"
 #include "gen/queries.h"
 
@@ -142,6 +145,83 @@ static bool take_cursor(struct call *c, const char *cursor, const char **ret_gro
 	return true;
 }
 
+/* --- a filter that finds none --------------------------------------------------------
+ */
+
+/* What the clouds' own lists have, whether or not a node has it now. */
+static const char *const statuses[] = {"Running",        "Pending",
+				       "Failure",        "ShuttingDown",
+				       "SystemUpdating", "DeepHealthCheckInProgress",
+				       "NotFound",       NULL};
+static const char *const healths[] = {"Schedulable", "Unschedulable",
+				      "UnschedulablePendingReboot",
+				      "UnschedulablePendingReplacement", NULL};
+static const char *const none[] = {NULL};
+
+struct filter {
+	const char *member, *value;
+	const char *const *known;
+	const char *begins; /* values that begin so are somebody's; NULL: none */
+};
+
+/* False: no node has ever had this value, and none can: an empty list would read as
+ * "there is none", where a word was misspelt. */
+static bool can_be(struct call *c, const struct filter *f, const json_t *seen,
+		   struct err *e)
+{
+	struct listing all = listing_new(c->arena, ", ", LISTING_SHORT);
+	struct nearest n = {.wanted = f->value};
+	const json_t *have = json_object_get(seen, f->member);
+	size_t i;
+	json_t *v;
+
+	if (!f->value || texts_have(have, f->value) ||
+	    (f->begins && str_starts(f->value, f->begins)) ||
+	    (json_array_size(have) == 0 && !f->known[0]))
+		return true;
+	for (i = 0; f->known[i]; i++) {
+		if (streq(f->known[i], f->value))
+			return true;
+		listing_add(&all, "%s", f->known[i]);
+		nearest_offer(&n, f->known[i]);
+	}
+	json_array_foreach(have, i, v) {
+		nearest_offer(&n, json_string_value(v));
+		if (!f->known[0])
+			listing_add(&all, "%s", json_string_value(v));
+	}
+	err_set(e, ERR_INVALID_INPUT, "No node has %s as its %s, and none can", f->value,
+		f->member);
+	return err_field(
+		e, arena_printf(c->arena, "/%s", f->member), f->value,
+		nearest_hint(&n, c->arena,
+			     arena_printf(c->arena, "one of %s", listing_text(&all))));
+}
+
+static bool filters_can_be(struct call *c, const struct list_nodes *q,
+			   const char *cluster, struct err *e)
+{
+	const struct filter filters[] = {
+		{"group", q->group, none, NULL},
+		{"status", q->status, statuses, NULL},
+		{"health", q->health, healths, NULL},
+		{"zone", q->zone, none, c->where->region},
+	};
+	struct db_rows rows;
+	const json_t *seen;
+
+	if (!DB(c->db, c->arena, &Q_node_values, &rows, e, cluster))
+		return false;
+	seen = json_parse(c->arena, str_of(db_text(&rows, 0, "doc")), e);
+	for (size_t i = 0; seen && i < sizeof(filters) / sizeof(*filters); i++)
+		if (!can_be(c, &filters[i], seen, e))
+			return false;
+	return seen != NULL;
+}
+
+/* --- the list -------------------------------------------------------------------------
+ */
+
 enum { LOOK_EVERY_MS = 200 };
 
 /*
@@ -184,6 +264,8 @@ static bool run_list_nodes(struct call *c, const void *in, struct reply *ret,
 	if (!DB(c->db, c->arena, &Q_node_page, &rows, e, k.name, group, name,
 		arena_printf(c->arena, "%lld", (long long)q->limit), q->group, q->status,
 		q->health, q->zone, q->unhealthy ? "true" : NULL))
+		return false;
+	if (!q->cursor && db_bool(&rows, 0, "empty") && !filters_can_be(c, q, k.name, e))
 		return false;
 	reply_text(ret, str_of(db_text(&rows, 0, "doc")));
 	return true;

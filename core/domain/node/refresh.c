@@ -25,7 +25,7 @@ struct phase {
 	const char *again; /* where to begin anew when its pages have expired */
 	void (*ask)(struct page *p);
 	void (*take)(struct page *p);
-	bool gone_is_none; /* what is gone has no rows, which is an answer */
+	void (*gone)(struct page *p); /* there is no such thing; NULL: a failure */
 };
 
 static const char *of(const struct page *p, const char *path)
@@ -61,8 +61,19 @@ static void take_eks(struct page *p)
 	const char *ca = json_str_at(c, "certificateAuthority.data");
 
 	json_put(p->out, "data",
-		 json_pack("{s:s*, s:s*}", "endpoint", json_str_at(c, "endpoint"),
-			   "ca_pem", ca ? base64_decode(p->a, ca, NULL) : NULL));
+		 json_pack("{s:s*, s:s*, s:{s:s*, s:s*, s:s*, s:s*}}", "endpoint",
+			   json_str_at(c, "endpoint"), "ca_pem",
+			   ca ? base64_decode(p->a, ca, NULL) : NULL, "eks", "status",
+			   json_str_at(c, "status"), "version", json_str_at(c, "version"),
+			   "endpoint", json_str_at(c, "endpoint"), "vpc_id",
+			   json_str_at(c, "resourcesVpcConfig.vpcId")));
+}
+
+/* Its nodes are in no Kubernetes: there is nothing more to look at. */
+static void gone_eks(struct page *p)
+{
+	json_put(p->out, "data", json_pack("{s:{s:s}}", "eks", "status", "gone"));
+	json_put_str(p->out, "next", "sum");
 }
 
 static void ask_groups(struct page *p)
@@ -81,6 +92,20 @@ static void take_groups(struct page *p)
 					  json_str_or(g, "InstanceGroupName", "?"),
 					  "observed", g));
 	json_put(p->out, "rows", rows);
+	json_put(p->out, "data",
+		 json_pack("{s:{s:s*, s:s*}}", "hyperpod", "status",
+			   json_str_at(p->ans.out, "ClusterStatus"), "arn",
+			   json_str_at(p->ans.out, "ClusterArn")));
+}
+
+static void gone_groups(struct page *p)
+{
+	json_put(p->out, "data", json_pack("{s:{s:s}}", "hyperpod", "status", "gone"));
+}
+
+static void gone_nodes(struct page *p)
+{
+	(void)p; /* no rows, which is an answer */
 }
 
 static void ask_nodes(struct page *p)
@@ -137,13 +162,13 @@ static void take_kube_pods(struct page *p)
 }
 
 static const struct phase phases[] = {
-	{"eks", "groups", "eks", ask_eks, take_eks, false},
-	{"groups", "nodes", "groups", ask_groups, take_groups, true},
-	{"nodes", "kube_nodes", "nodes", ask_nodes, take_nodes, true},
-	{"kube_nodes", "kube_pods", "kube_nodes", ask_kube_nodes, take_kube_nodes, false},
+	{"eks", "groups", "eks", ask_eks, take_eks, gone_eks},
+	{"groups", "nodes", "groups", ask_groups, take_groups, gone_groups},
+	{"nodes", "kube_nodes", "nodes", ask_nodes, take_nodes, gone_nodes},
+	{"kube_nodes", "kube_pods", "kube_nodes", ask_kube_nodes, take_kube_nodes, NULL},
 	/* Pods of pages that were read are in the sums: only the nodes begin at none. */
-	{"kube_pods", "sum", "kube_nodes", ask_kube_pods, take_kube_pods, false},
-	{"sum", NULL, NULL, NULL, NULL, false},
+	{"kube_pods", "sum", "kube_nodes", ask_kube_pods, take_kube_pods, NULL},
+	{"sum", NULL, NULL, NULL, NULL, NULL},
 };
 
 static const struct phase *phase_of(const char *name)
@@ -193,7 +218,9 @@ static void read_page(struct page *p)
 	runner_look(p->r, &p->x, p->a, &p->ans);
 	if (p->ans.ok)
 		ph->take(p);
-	else if (!ph->gone_is_none || p->ans.errc != ERR_CLOUD_NOT_FOUND)
+	else if (ph->gone && p->ans.errc == ERR_CLOUD_NOT_FOUND)
+		ph->gone(p);
+	else
 		note_failure(p, ph);
 }
 

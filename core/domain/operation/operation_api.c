@@ -1,4 +1,5 @@
 /* Looking at operations: one, many, and what happened to one. */
+#include "core/base/nearest.h"
 #include "core/domain/capability.h"
 #include "core/domain/operation/operation.h"
 #include "core/domain/page.h"
@@ -30,9 +31,27 @@ static const struct field list_operations_in[] = {
 	FIELD(struct list_operations, state, .one_of = states, .doc = "Filter by state."),
 	FIELD(struct list_operations, kind, .max = 64, .doc = "Filter by kind."),
 	FIELD(struct list_operations, cluster, .max = 128, .doc = "Filter by cluster."),
-	PAGE_FIELDS(struct list_operations), FIELD_END};
+	PAGE_LIMIT(struct list_operations),
+	PAGE_CURSOR(struct list_operations, .pattern = OP_ID),
+	FIELD_END};
 
 static const struct field list_operations_out[] = {PAGE_OUT(operation_out), FIELD_END};
+
+/* An empty list of a kind that there is not would read as "nothing runs". */
+static bool is_kind(struct call *c, const char *kind, struct err *e)
+{
+	struct nearest n = {.wanted = kind};
+
+	if (!kind || kind_find(kinds, kind))
+		return true;
+	for (size_t i = 0; kinds[i]; i++)
+		nearest_offer(&n, kinds[i]->name);
+	err_set(e, ERR_INVALID_INPUT, "There is no kind of operation named %s", kind);
+	return err_field(e, "/kind", kind,
+			 nearest_hint(&n, c->arena,
+				      "a kind that list_operations shows, "
+				      "for example create_cluster"));
+}
 
 static bool run_list_operations(struct call *c, const void *in, struct reply *ret,
 				struct err *e)
@@ -40,6 +59,8 @@ static bool run_list_operations(struct call *c, const void *in, struct reply *re
 	const struct list_operations *l = in;
 	struct db_rows rows;
 
+	if (!is_kind(c, l->kind, e))
+		return false;
 	if (!DB(c->db, c->arena, &Q_operation_list, &rows, e, l->state, l->kind,
 		l->cluster, l->cursor, number(c, l->limit)))
 		return false;

@@ -70,6 +70,7 @@ export default function ClusterPage({me, name}: PageProps)
 					: <Button disabled={!may} onClick={() => setDeleting(true)}>{t('clusters.delete')}</Button>}
 			</SpaceBetween>}>{name}</Header>
 		{pod.data?.failure && <Alert type='error' header={t('cluster.failure')}>{pod.data.failure}</Alert>}
+		{data.trouble.map(what => <Alert key={what} type='warning'><Said>{what}</Said></Alert>)}
 		<Container header={<Header variant='h2'>{t('cluster.health')}</Header>}>
 			<KeyValuePairs columns={4} items={[
 				{label: t('common.status'), value: <State state={data.status}/>},
