@@ -165,20 +165,18 @@ test('a class and a pool; a pod that waits has its node; the second meets the li
 });
 
 test('nothing goes while it is used', async () => {
-	const blocked = await refused(409, 'DELETE', 'node-classes/gpu');
+	for (const [method, path, body, lost] of [
+		['DELETE', 'node-classes/gpu', undefined, {node_class: 'gpu', node_pools: ['train']}],
+		['PATCH', 'features', {autoscaling: {enabled: false}},
+			{feature: 'autoscaling', workloads: ['NodePool train', 'HyperpodNodeClass gpu']}]]) {
+		const loss = await refused(409, method, path, body);
 
-	assert.match(blocked.detail, /train/);
+		assert.equal(loss.code, 'loss-not-confirmed', JSON.stringify(loss));
+		assert.deepEqual(loss.plan.at_stake, [lost]);
+	}
 	const loss = await refused(409, 'DELETE', 'node-pools/train');
 
 	assert.equal(loss.code, 'loss-not-confirmed', JSON.stringify(loss));
-	const r = await call(s, 'PATCH', `${AT}/features`, {role: 'operator', body: {autoscaling: {enabled: false}}});
-
-	assert.equal(r.status, 202, r.text);
-	const op = await failed(s, r.json.id);
-	const child = await operation(s, stageOf(op, 'set_autoscaling').id);
-
-	assert.equal(child.error.code, 'blocked');
-	assert.match(child.error.detail, /node pools train; node classes gpu; .*default\/job-0/);
 	assert.equal(await autoscaling(), 'InService');
 	/* A pool's name is a label of its nodes. */
 	const long = await call(s, 'DELETE', `${AT}/node-pools/${'a'.repeat(64)}`, {role: 'operator'});
@@ -193,7 +191,7 @@ test('an empty node goes by itself; confirmed, the pool goes; then class, switch
 	await waitFor('job-2 runs', () => kubectl('get', 'pod', 'job-2', '-o', 'jsonpath={.status.phase}') === 'Running', 30000);
 	const plan = await call(s, 'DELETE', `${AT}/node-pools/train?dry_run=plan`, {role: 'operator'});
 
-	assert.deepEqual(plan.json.at_stake, [{node_pool: 'train', pods: ['default/job-2']}]);
+	assert.deepEqual(plan.json.at_stake.map(({node, ...rest}) => rest), [{group: 'pool-a', pods: ['default/job-2']}]);
 	await done('DELETE', 'node-pools/train', undefined, `?confirm=${plan.json.confirm}`);
 	await done('DELETE', 'node-classes/gpu');
 	const op = await done('PATCH', 'features', {autoscaling: {enabled: false}});

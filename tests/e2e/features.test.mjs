@@ -5,7 +5,7 @@ import {spawnSync} from 'node:child_process';
 import {after, before, test} from 'node:test';
 import {shellEnv, tools} from '../stack/stack.mjs';
 import {call, end, tool} from './faces.mjs';
-import {create, failed, succeeded, world} from './pipeline.mjs';
+import {create, succeeded, world} from './pipeline.mjs';
 
 const AT = '/api/v1/clusters/feat';
 const TRAINING = 'amazon-sagemaker-hyperpod-training-operator';
@@ -62,12 +62,13 @@ async function patch(body)
 	return succeeded(s, r.json.id);
 }
 
+/** Asked before anything is accepted: what is at stake, and what is somebody else's. */
 async function refused(body)
 {
 	const r = await call(s, 'PATCH', `${AT}/features`, {role: 'operator', body});
 
-	assert.equal(r.status, 202, r.text);
-	return failed(s, r.json.id);
+	assert.equal(r.status, 409, r.text);
+	return r.json;
 }
 
 const mutations = async () => (await s.cloud.ledger()).filter(e =>
@@ -149,7 +150,7 @@ test('the inference operator by MCP: what the cluster has is not brought twice',
 	assert.equal(await mutations(), count);
 });
 
-test('what uses an operator holds it, by name', async () => {
+test('what needs an operator is asked for, by name, and ends before it', async () => {
 	apply({apiVersion: 'sagemaker.amazonaws.com/v1', kind: 'HyperPodPyTorchJob', metadata: {name: 'llama', namespace: 'default'},
 		spec: {replicaSpecs: [{name: 'w', replicas: 1, template: {}}]}});
 	apply({apiVersion: 'inference.sagemaker.aws.amazon.com/v1', kind: 'JumpStartModel', metadata: {name: 'phi', namespace: 'default'},
@@ -158,10 +159,25 @@ test('what uses an operator holds it, by name', async () => {
 
 	assert.deepEqual(t.users, ['HyperPodPyTorchJob default/llama']);
 	assert.deepEqual(i.users, ['JumpStartModel default/phi']);
-	const op = await refused({training_operator: {enabled: false}});
+	const {plan} = await refused({training_operator: {enabled: false}});
 
-	assert.match(op.error.detail, /HyperPodPyTorchJob default\/llama/);
-	command('kubectl', ['delete', 'hyperpodpytorchjob/llama', 'jumpstartmodel/phi', '--wait=false']);
+	assert.deepEqual(plan.at_stake, [{feature: 'training_operator', workloads: ['HyperPodPyTorchJob default/llama']}]);
+	const count = await mutations();
+	const wrong = await call(s, 'PATCH', `${AT}/features?confirm=0123456789abcdef`, {role: 'operator',
+		body: {training_operator: {enabled: false}}});
+
+	assert.equal(wrong.status, 409, wrong.text);
+	assert.equal(await mutations(), count);
+	const r = await call(s, 'PATCH', `${AT}/features?confirm=${plan.confirm}`, {role: 'operator',
+		body: {training_operator: {enabled: false}}});
+
+	assert.equal(r.status, 202, r.text);
+	await succeeded(s, r.json.id);
+	const {training_operator: off} = await features();
+
+	assert.equal(off.state, 'disabled', JSON.stringify(off));
+	await patch({training_operator: {enabled: true}});
+	command('kubectl', ['delete', 'jumpstartmodel/phi', '--wait=false']);
 });
 
 test('a part that a hand has taken is seen, and made anew', async () => {
@@ -194,9 +210,9 @@ test('an add-on of others is refused, and taken over only when that is asked for
 	command('aws', ['eks', 'create-addon', '--cluster-name', 'feat', '--addon-name', TRAINING]);
 	command('aws', ['eks', 'wait', 'addon-active', '--cluster-name', 'feat', '--addon-name', TRAINING]);
 	assert.equal((await features()).training_operator.state, 'foreign');
-	const op = await refused({training_operator: {enabled: true}});
+	const problem = await refused({training_operator: {enabled: true}});
 
-	assert.match(JSON.stringify(op.error), /not made by us/);
+	assert.match(JSON.stringify(problem), /not made by us/);
 	await patch({training_operator: {enabled: true}, adopt: true});
 	assert.equal((await features()).training_operator.state, 'enabled');
 });

@@ -364,16 +364,123 @@ Test(domain_features, states_of_the_add_on)
 			    "'versions':[{'name':'v2','served':true}]},'status':{"
 			    "'conditions':[{'type':'Established','status':'True'}]}}}",
 		 .says = {"wait: hyperpodpytorchjobs", "not served"}},
-		{.id = "jobs that run hold it",
-		 OFF,
+		{.id = "jobs that run are at stake",
+		 .input =
+			 "{'feature':'training_operator','enabled':false,'confirmed':[]}",
 		 TRAINING("refuse_users"),
 		 .answers = "{'kubernetes:list hyperpodpytorchjobs':{'items':[{'metadata'"
 			    ":{'name':'llama','namespace':'team'}},{'metadata':{'name':"
 			    "'over','namespace':'team'},'status':{'conditions':[{'type':"
 			    "'Completed','status':'True'}]}}]}}",
-		 .says = {"fail blocked human", "1 things",
-			  "HyperPodPyTorchJob team/llama", "!over"}},
+		 .says = {"fail loss-not-confirmed", "HyperPodPyTorchJob team/llama",
+			  "Nothing was changed", "!over"}},
+		{.id = "what was confirmed ends before the operator goes",
+		 .input =
+			 "{'feature':'training_operator','enabled':false,'confirmed':[{"
+			 "'feature':'training_operator','workloads':['HyperPodPyTorchJob "
+			 "team/llama']}]}",
+		 TRAINING("end_users"),
+		 .answers = "{'kubernetes:list hyperpodpytorchjobs':{'items':[{'metadata'"
+			    ":{'name':'llama','namespace':'team'}}]}}",
+		 .says = {"call kubernetes:delete hyperpodpytorchjobs",
+			  "Delete HyperPodPyTorchJob team/llama"}},
+		{.id = "and is waited for while its operator runs",
+		 .input =
+			 "{'feature':'training_operator','enabled':false,'confirmed':[{"
+			 "'feature':'training_operator','workloads':['HyperPodPyTorchJob "
+			 "team/llama']}]}",
+		 TRAINING("end_users"),
+		 .answers = "{'kubernetes:list hyperpodpytorchjobs':{'items':[{'metadata'"
+			    ":{'name':'llama','namespace':'team','deletionTimestamp':"
+			    "'2026-01-02T03:04:05Z'}}]}}",
+		 .says = {"wait: HyperPodPyTorchJob team/llama to be gone"}},
+		{.id = "what came since was confirmed by nobody",
+		 .input =
+			 "{'feature':'training_operator','enabled':false,'confirmed':[{"
+			 "'feature':'training_operator','workloads':['HyperPodPyTorchJob "
+			 "team/llama']}]}",
+		 TRAINING("end_users"),
+		 .answers = "{'kubernetes:list hyperpodpytorchjobs':{'items':[{'metadata'"
+			    ":{'name':'new','namespace':'team'}}]}}",
+		 .says = {"fail loss-not-confirmed", "HyperPodPyTorchJob team/new",
+			  "The feature is still on"}},
+		{.id = "on: nobody ends",
+		 ON,
+		 TRAINING("end_users"),
+		 .answers = "{'kubernetes:list hyperpodpytorchjobs':{'items':[{'metadata'"
+			    ":{'name':'llama','namespace':'team'}}]}}",
+		 .says = {"advance"}},
+		{.id = "off goes on behind what turns it on",
+		 OFF,
+		 TRAINING("choose_way"),
+		 .answers = "{}",
+		 .says = {"goto training_operator_remove"}},
 	};
 
 	SCENES_HOLD(rows);
+}
+
+/* --- back ----------------------------------------------------------------------------
+ */
+
+/* What an undo of update_features asks for; "none" when it has nothing to set back. */
+static const char *undo_of(struct arena *a, const char *input, const char *data)
+{
+	const struct kind *k = kind_find(kinds, "update_features");
+	struct step_ctx c = {.arena = a,
+			     .target = "demo",
+			     .input = scene_tree(a, input),
+			     .data = scene_tree(a, data),
+			     .events = json_new_list(a)};
+	struct spawn sp = {0};
+
+	cr_assert(k && k->undo, "update_features has no undo");
+	if (!k->undo(&c, &sp))
+		return "none";
+	cr_expect_str_eq(sp.kind, "update_features");
+	return json_text(a, sp.input);
+}
+
+Test(domain_features, an_undo_sets_back_what_was_begun_and_nothing_else)
+{
+	static const struct {
+		const char *input, *data, *says[4];
+	} rows[] = {
+		{"{'training_operator':{'enabled':true}}", "{}", {"none"}},
+		{"{'training_operator':{'enabled':true}}",
+		 "{'before':{'training_operator':{'enabled':false}}}",
+		 {"none"}},
+		{"{'training_operator':{'enabled':true},'autoscaling':{'enabled':false},"
+		 "'hyperpod_name':'pod'}",
+		 "{'before':{'training_operator':{'enabled':false},'autoscaling':{"
+		 "'enabled':true}},'begun':{'autoscaling':true}}",
+		 {"\"autoscaling\":{\"enabled\":true}", "\"hyperpod_name\":\"pod\"",
+		  "\"confirmed\":[]", "!training"}},
+		{"{'tiered_checkpointing':{'enabled':true,'memory_percent':60}}",
+		 "{'before':{'tiered_checkpointing':{'enabled':true,'memory_percent':40}},"
+		 "'begun':{'tiered_checkpointing':true}}",
+		 {"\"enabled\":true", "\"memory_percent\":40", "!60"}},
+		/* Who ran before it was there has nothing in it to lose. */
+		{"{'tiered_checkpointing':{'enabled':true}}",
+		 "{'before':{'tiered_checkpointing':{'enabled':false}},'begun':{"
+		 "'tiered_checkpointing':true},'users_before':[{'feature':"
+		 "'tiered_checkpointing','workloads':['HyperPodPyTorchJob a/b']}]}",
+		 {"\"enabled\":false", "HyperPodPyTorchJob a/b"}},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct arena a;
+		const char *said;
+
+		arena_init(&a, 0);
+		said = undo_of(&a, rows[i].input, rows[i].data);
+		for (size_t n = 0; n < 4 && rows[i].says[n]; n++) {
+			const bool not_so = rows[i].says[n][0] == '!';
+
+			cr_expect_eq(strstr(said, rows[i].says[n] + not_so) == NULL,
+				     not_so, "row %zu: %s in %s", i, rows[i].says[n],
+				     said);
+		}
+		arena_free(&a);
+	}
 }

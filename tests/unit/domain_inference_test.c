@@ -11,6 +11,9 @@
 #define INFERENCE(row)                                                                   \
 	.input = "{'feature':'inference_operator'}", .kind = "set_inference_operator",   \
 	.step = row
+#define INFERENCE_OFF(row)                                                               \
+	.input = "{'feature':'inference_operator','enabled':false,'confirmed':[]}",      \
+	.kind = "set_inference_operator", .step = row
 #define TRUST(id)                                                                        \
 	"{'Version':'2012-10-17','Statement':[{'Effect':'Allow','Principal':{'Service':" \
 	"'sagemaker.amazonaws.com'},'Action':'sts:AssumeRole'},{'Effect':'Allow',"       \
@@ -103,27 +106,38 @@ Test(domain_features, what_others_have_of_the_inference_operator_stays)
 		 .answers = "{'eks:DescribeAddon':{'addon':{'status':'ACTIVE'," OURS
 			    ",'configurationValues':'{\\'logging\\':1}'}}}",
 		 .says = {"call eks:UpdateAddon", "logging", "executionRoleArn"}},
-		{.id = "endpoints hold it",
-		 INFERENCE("refuse_users"),
+		{.id = "endpoints are at stake",
+		 INFERENCE_OFF("refuse_users"),
 		 .data = "{" EKS "}",
 		 .answers = "{'kubernetes:list inferenceendpointconfigs':{'items':[{"
 			    "'metadata':{'name':'llama','namespace':'prod'}}]},"
 			    "'kubernetes:list jumpstartmodels':{'items':[{'metadata':{"
 			    "'name':'phi','namespace':'prod'}}]}}",
-		 .says = {"fail blocked human", "2 things",
-			  "InferenceEndpointConfig prod/llama",
-			  "JumpStartModel prod/phi"}},
-		{.id = "objects that the operator's own KEDA serves hold it",
-		 INFERENCE("refuse_users"),
+		 .says = {"fail loss-not-confirmed",
+			  "InferenceEndpointConfig prod/llama"}},
+		{.id = "each of them",
+		 .input = "{'feature':'inference_operator','enabled':false,'confirmed':[{"
+			  "'feature':'inference_operator','workloads':["
+			  "'InferenceEndpointConfig prod/llama']}]}",
+		 .kind = "set_inference_operator",
+		 .step = "refuse_users",
+		 .data = "{" EKS "}",
+		 .answers = "{'kubernetes:list inferenceendpointconfigs':{'items':[{"
+			    "'metadata':{'name':'llama','namespace':'prod'}}]},"
+			    "'kubernetes:list jumpstartmodels':{'items':[{'metadata':{"
+			    "'name':'phi','namespace':'prod'}}]}}",
+		 .says = {"fail loss-not-confirmed", "JumpStartModel prod/phi"}},
+		{.id = "objects that the operator's own KEDA serves are at stake",
+		 INFERENCE_OFF("refuse_users"),
 		 .data = "{" EKS "}",
 		 .answers = "{" SCALED "}",
-		 .says = {"fail blocked human", "ScaledObject team/web"}},
+		 .says = {"fail loss-not-confirmed", "ScaledObject team/web"}},
 		{.id = "not those that a KEDA of others serves",
-		 INFERENCE("refuse_users"),
+		 INFERENCE_OFF("refuse_users"),
 		 .data = "{" EKS "}",
 		 .answers = "{" SCALED ",'kubernetes:list deployments':{'items':[{"
 			    "'metadata':{'name':'keda-operator','namespace':'keda'}}]}}",
-		 .says = {"advance", "!blocked"}},
+		 .says = {"advance", "!loss"}},
 	};
 
 	SCENES_HOLD(rows);

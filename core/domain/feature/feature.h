@@ -41,7 +41,7 @@ const struct feature *feature_find(const char *name);
 enum survey {
 	SURVEY_NEEDS = 1 << 0, /* what must be there first */
 	SURVEY_CHAIN = 1 << 1, /* what is made for it */
-	SURVEY_USERS = 1 << 2  /* what would break without it */
+	SURVEY_USERS = 1 << 2  /* what would be lost without it: stake/feature_users.h */
 };
 
 /* Needs data.eks. The HyperPod cluster is read with any of the parts. */
@@ -68,8 +68,6 @@ bool feature_refuse_foreign(struct step_ctx *c, const struct feature *f);
 const json_t *feature_blocker(const json_t *needs);
 /* [{part, name, state: present | missing | differs | foreign, detail}] */
 json_t *feature_chain(struct step_ctx *c, const struct feature *f);
-/* ["HyperPodPyTorchJob team/llama"] */
-json_t *feature_users(struct step_ctx *c, const struct feature *f);
 /* disabled, pending, enabled, failed, foreign or partial. */
 const char *feature_state(struct step_ctx *c, const struct feature *f,
 			  const json_t *chain);

@@ -5,6 +5,7 @@
 #include "core/domain/feature/feature.h"
 #include "core/domain/feature/kinds.h"
 #include "core/domain/operation/operation.h"
+#include "core/domain/stake/feature_users.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 #include "core/op/runner.h"
@@ -64,8 +65,7 @@ static const struct field feature_out[] = {
 	 .fields = need_out,
 	 .doc = "Prerequisites: current and required values."},
 	OUT("users", FIELD_STRS, .flags = FIELD_REQUIRED,
-	    .doc = "What depends on the feature. It cannot be disabled while there are "
-		   "any."),
+	    .doc = "What depends on the feature. Disabling it ends these or breaks them."),
 	FIELD_END};
 
 static const struct field get_features_out[] = {
@@ -140,7 +140,7 @@ static json_t *feature_row(struct step_ctx *s, const struct feature *f)
 		"title", f->title, "enabled", works && is_on(feature_status(s, f)),
 		"state", state, "version", feature_version(s, f), "status",
 		feature_status(s, f), "trouble", feature_trouble(s, f), "parts", parts,
-		"needs", feature_needs(s, f), "users", feature_users(s, f));
+		"needs", feature_needs(s, f), "users", feature_users(s, f->name));
 
 	if (f->id == FEATURE_TIERED && share > 0)
 		json_put_int(row, "memory_percent", share);
@@ -325,11 +325,11 @@ const struct capability cap_update_features = {
 	.path = "/clusters/{cluster}/features",
 	.title = "Enable or disable managed features",
 	.doc = "Changes only the features that you name. Enabling also creates a role "
-	       "for the feature. Disabling removes exactly what enabling created. "
-	       "Refused while the feature is in use.",
+	       "for the feature. Disabling removes exactly what enabling created, and "
+	       "ends what depends on the feature: the plan lists it.",
 	.effect = CAP_CHANGE,
 	.role = ROLE_OPERATOR,
-	.flags = CAP_LONG,
+	.flags = CAP_LONG | CAP_STAKES,
 	.in = update_features_in,
 	.in_size = sizeof(struct update_features),
 	.out = operation_out,

@@ -40,6 +40,7 @@ static const enum role_purpose gated = ROLE_GATED_MODELS;
 static const struct step steps[] = {
 	EKS_ACCESS_STEP,
 	TOGGLE_CHECK_STEP,
+	TOGGLE_USERS_STEPS,
 	BROUGHT_ADDON_STEPS("pod_identity"),
 	BROUGHT_ADDON_STEPS("cert_manager"),
 	WEBHOOK_STEPS,
@@ -84,7 +85,6 @@ static const struct step steps[] = {
 	 .absorb = binding_absorb},
 	TOGGLE_ENABLED_STEPS,
 
-	TOGGLE_USERS_STEP,
 	REMOVE_ADDON_STEP("inference_operator"),
 	REMOVE_ROLE_STEP("gated_models", "inference_operator", &gated),
 	REMOVE_ROLE_STEP("inference_load", "inference_operator", &load),

@@ -5,12 +5,15 @@
  * the service is known to want them. The share is taken from the nodes' memory.
  * https://docs.aws.amazon.com/sagemaker/latest/dg/managed-tier-checkpointing-setup.html
  */
+#include "core/domain/cluster/eks_access.h"
 #include "core/domain/cluster/kinds.h"
 #include "core/domain/feature/feature.h"
 #include "core/domain/feature/kinds.h"
 #include "core/domain/feature/toggle.h"
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/hyperpod/update_cluster.h"
+#include "core/domain/stake/feature_users.h"
+#include "core/domain/stake/stake.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 
@@ -44,6 +47,47 @@ static const char *want(struct step_ctx *c, const json_t *live, json_t *in)
 	return on ? "Keep checkpoints in the nodes' memory"
 		  : "Keep no checkpoints in the nodes' memory";
 }
+
+/* --- what is kept there ------------------------------------------------------------- */
+
+static bool is_asked_for_another(const struct step_ctx *c)
+{
+	const json_t *live = saw(c, "hyperpod");
+	const int64_t has = json_int_or(
+		live, "TieredStorageConfig.InstanceMemoryAllocationPercentage", 0);
+
+	return live && (toggle_is_enabling(c) != is_on(live) ||
+			json_int_or(c->input, "memory_percent", has) != has);
+}
+
+static bool users_observe(struct step_ctx *c, struct exchange *x)
+{
+	return hyperpod_read(c, x) ||
+	       (is_asked_for_another(c) &&
+		feature_users_read(c, x, features[FEATURE_TIERED].name));
+}
+
+/*
+ * Off, or with another share, the memory is given back with all that is in it. What
+ * runs before it is switched on has nothing there: an undo loses nothing of that.
+ */
+static void users_plan(struct step_ctx *c, struct exchange *x)
+{
+	const char *name = features[FEATURE_TIERED].name;
+	json_t *thing =
+		json_packf(c->arena, "{s:s, s:s}", "type", "feature", "name", name);
+	json_t *things = json_packf(c->arena, "[O]", thing);
+
+	(void)x;
+	if (!is_asked_for_another(c))
+		return;
+	if (is_on(saw(c, "hyperpod")))
+		(void)stake_settle(c, stake_rows(c, things), "its share of memory");
+	else
+		step_save(c, "users_before", json_incref(stake_rows(c, things)));
+}
+
+/* --- the switch --------------------------------------------------------------------- */
 
 static const struct update_cluster update = {.want = want, .all_groups = true};
 
@@ -113,6 +157,9 @@ static bool undo(struct step_ctx *c, struct spawn *ret)
 	const bool on = json_bool_or(c->input, "enabled", true);
 
 	if (toggle_undo(c, ret)) {
+		if (json_at(c->data, "users_before"))
+			json_object_set(ret->input, "confirmed",
+					json_at(c->data, "users_before"));
 		json_object_del(ret->input, "memory_percent");
 		if (was > 0)
 			json_put_int(ret->input, "memory_percent", was);
@@ -143,6 +190,17 @@ static bool tell(struct step_ctx *c, json_t *row)
 static const struct leaves leaves_tiered = {.tell = tell};
 
 static const struct step steps[] = {
+	EKS_ACCESS_STEP,
+	{.name = "check_users",
+	 .phase = "check",
+	 .title = "Look for what keeps its state there",
+	 .effect = EFFECT_READ,
+	 .deadline_s = 1200,
+	 .stakes = true,
+	 .observe = users_observe,
+	 .seen = read_seen,
+	 .plan = users_plan,
+	 .wait = &wait_kubernetes},
 	UPDATE_CLUSTER_STEP_WITH("update_cluster", "cluster", "Set tiered checkpointing",
 				 &update, .leaves = &leaves_tiered),
 	{.name = "conclude",

@@ -19,6 +19,7 @@ static const enum role_purpose training = ROLE_TRAINING_OPERATOR;
 static const struct step steps[] = {
 	EKS_ACCESS_STEP,
 	TOGGLE_CHECK_STEP,
+	TOGGLE_USERS_STEPS,
 	BROUGHT_ADDON_STEPS("pod_identity"),
 	BROUGHT_ADDON_STEPS("cert_manager"),
 	WEBHOOK_STEPS,
@@ -29,7 +30,6 @@ static const struct step steps[] = {
 	BROUGHT_REFRESH_STEP("training_operator"),
 	TOGGLE_ENABLED_STEPS,
 
-	TOGGLE_USERS_STEP,
 	REMOVE_ADDON_STEP("training_operator"),
 	REMOVE_IDENTITY_STEP("training_operator"),
 	REMOVE_ROLE_STEP("training_operator", "training_operator", &training),

@@ -10,6 +10,7 @@
 #include "core/domain/dependency/install.h"
 #include "core/domain/feature/identity.h"
 #include "core/domain/hyperpod/hyperpod.h"
+#include "core/domain/stake/feature_users.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 
@@ -148,79 +149,6 @@ static bool read_needs(struct step_ctx *c, struct exchange *x, const struct feat
 	return f->id == FEATURE_INFERENCE && read_deployments(c, x);
 }
 
-/* --- users ----------------------------------------------------------------------- */
-
-#define INFERENCE_API "inference.sagemaker.aws.amazon.com/v1"
-
-static const struct user_kind {
-	enum feature_id feature;
-	const char *api, *plural, *kind;
-} user_kinds[] = {
-	{FEATURE_TRAINING, "sagemaker.amazonaws.com/v1", "hyperpodpytorchjobs",
-	 "HyperPodPyTorchJob"},
-	{FEATURE_INFERENCE, INFERENCE_API, "inferenceendpointconfigs",
-	 "InferenceEndpointConfig"},
-	{FEATURE_INFERENCE, INFERENCE_API, "jumpstartmodels", "JumpStartModel"},
-	{FEATURE_INFERENCE, "keda.sh/v1alpha1", "scaledobjects", "ScaledObject"},
-	{FEATURE_AUTOSCALING, "karpenter.sh/v1", "nodepools", "NodePool"},
-};
-enum { N_USER_KINDS = sizeof(user_kinds) / sizeof(user_kinds[0]) };
-
-static bool read_users(struct step_ctx *c, struct exchange *x, const struct feature *f)
-{
-	for (size_t i = 0; i < N_USER_KINDS; i++)
-		if (user_kinds[i].feature == f->id &&
-		    list_kube(c, x, survey_key(c, "users", user_kinds[i].plural),
-			      user_kinds[i].api, user_kinds[i].plural, NULL))
-			return true;
-	return f->id == FEATURE_INFERENCE && read_deployments(c, x);
-}
-
-/* ScaledObjects that a KEDA of others serves do not need the operator's. */
-static bool is_served_elsewhere(const struct step_ctx *c, const struct user_kind *k)
-{
-	return streq(k->plural, "scaledobjects") && runs_elsewhere(c, "keda-operator");
-}
-
-/* A job that has ended needs nobody. */
-static bool is_over(const json_t *object)
-{
-	static const char *const ends[] = {"Completed", "Succeeded", "Failed"};
-	const json_t *conditions = json_at(object, "status.conditions");
-
-	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		if (streq(json_str_at(json_find(conditions, "type", ends[i]), "status"),
-			  "True"))
-			return true;
-	return false;
-}
-
-json_t *feature_users(struct step_ctx *c, const struct feature *f)
-{
-	json_t *list = json_new_list(c->arena), *o;
-	size_t n;
-
-	for (size_t i = 0; i < N_USER_KINDS; i++) {
-		const struct user_kind *k = &user_kinds[i];
-
-		if (k->feature != f->id || is_served_elsewhere(c, k))
-			continue;
-		json_array_foreach(
-			json_at(saw(c, survey_key(c, "users", k->plural)), "items"), n,
-			o) {
-			const char *ns = json_str_at(o, "metadata.namespace");
-
-			if (k->feature == FEATURE_TRAINING && is_over(o))
-				continue;
-			json_push(list,
-				  json_sprintf("%s %s%s%s", k->kind, ns ? ns : "",
-					       ns ? "/" : "",
-					       json_str_or(o, "metadata.name", "?")));
-		}
-	}
-	return list;
-}
-
 /* --- all of it -------------------------------------------------------------------- */
 
 bool survey_observe(struct step_ctx *c, struct exchange *x, const struct feature *f,
@@ -233,7 +161,7 @@ bool survey_observe(struct step_ctx *c, struct exchange *x, const struct feature
 		return true;
 	return ((parts & SURVEY_NEEDS) && read_needs(c, x, f)) ||
 	       ((parts & SURVEY_CHAIN) && chain_read(c, x, f)) ||
-	       ((parts & SURVEY_USERS) && read_users(c, x, f));
+	       ((parts & SURVEY_USERS) && feature_users_read(c, x, f->name));
 }
 
 void survey_save(struct step_ctx *c, const struct feature *f)

@@ -2,7 +2,6 @@
 
 #include "core/domain/dependency/install.h"
 #include "core/domain/step/read.h"
-#include "core/domain/step/texts.h"
 #include "core/json/tree.h"
 
 const struct feature *toggle_feature(const struct step_ctx *c)
@@ -12,7 +11,7 @@ const struct feature *toggle_feature(const struct step_ctx *c)
 	return f ? f : &features[FEATURE_TRAINING];
 }
 
-static bool is_enabling(const struct step_ctx *c)
+bool toggle_is_enabling(const struct step_ctx *c)
 {
 	return json_bool_or(c->input, "enabled", true);
 }
@@ -27,15 +26,17 @@ void toggle_note(struct step_ctx *c, bool was_on)
 
 bool toggle_undo(struct step_ctx *c, struct spawn *ret)
 {
-	const bool was_on = json_bool_or(c->data, "was_on", is_enabling(c));
+	const bool was_on = json_bool_or(c->data, "was_on", toggle_is_enabling(c));
 
 	/* What was on already was mended at most. */
-	if (!step_has_sent_any(c) || was_on == is_enabling(c))
+	if (!step_has_sent_any(c) || was_on == toggle_is_enabling(c))
 		return false;
 	ret->kind = toggle_feature(c)->kind;
 	ret->target = c->target;
 	ret->input = json_own(c->arena, json_copy((json_t *)(uintptr_t)c->input));
 	json_put_bool(ret->input, "enabled", was_on);
+	/* What has come to need it since was never confirmed to be lost. */
+	json_object_set(ret->input, "confirmed", json_new_list(c->arena));
 	return true;
 }
 
@@ -44,7 +45,7 @@ bool toggle_undo(struct step_ctx *c, struct spawn *ret)
 bool toggle_check_observe(struct step_ctx *c, struct exchange *x)
 {
 	return survey_observe(c, x, toggle_feature(c),
-			      is_enabling(c) ? SURVEY_NEEDS | SURVEY_CHAIN : 0);
+			      toggle_is_enabling(c) ? SURVEY_NEEDS | SURVEY_CHAIN : 0);
 }
 
 /* Case DP-09: nothing is brought along that was not agreed to. */
@@ -80,7 +81,7 @@ void toggle_check_plan(struct step_ctx *c, struct exchange *x)
 	(void)x;
 	survey_save(c, f);
 	toggle_note(c, saw_ok(c, survey_key(c, "addon", f->name)));
-	if (!is_enabling(c)) {
+	if (!toggle_is_enabling(c)) {
 		step_goto(c, "refuse_users");
 		return;
 	}
@@ -269,8 +270,8 @@ static void note(struct step_ctx *c, const char *state)
 		json_str_at(c->data,
 			    arena_printf(c->arena, "components.%s.version", f->name)));
 
-	step_catalog(c, "feature", f->name, json_pack("{s:b}", "enabled", is_enabling(c)),
-		     made);
+	step_catalog(c, "feature", f->name,
+		     json_pack("{s:b}", "enabled", toggle_is_enabling(c)), made);
 	/* Also while planning: what follows is the other way. */
 	step_done(c,
 		  json_pack("{s:s, s:s, s:s, s:O*}", "cluster", c->target, "feature",
@@ -283,27 +284,7 @@ void toggle_enabled_plan(struct step_ctx *c, struct exchange *x)
 	note(c, waits_for_nodes(c) ? "pending" : "enabled");
 }
 
-/* --- disabling -------------------------------------------------------------------- */
-
-bool toggle_users_observe(struct step_ctx *c, struct exchange *x)
-{
-	return survey_observe(c, x, toggle_feature(c), SURVEY_USERS);
-}
-
-void toggle_users_plan(struct step_ctx *c, struct exchange *x)
-{
-	const struct feature *f = toggle_feature(c);
-	const json_t *users = feature_users(c, f);
-	const size_t n = json_array_size(users);
-	struct err *e;
-
-	(void)x;
-	if (n == 0)
-		return;
-	e = step_fail(c, ERR_BLOCKED, "%zu things need the %s: %s", n, f->title,
-		      texts_named(c->arena, users, NULL, LISTING_LONG));
-	err_fix(e, "End or remove what is listed, or leave the feature on.");
-}
+/* --- disabling: users.c has what comes first ---------------------------------------- */
 
 void toggle_disabled_plan(struct step_ctx *c, struct exchange *x)
 {

@@ -1,17 +1,20 @@
 /*
  * toggle.h - rows that the operations of the operators share.
  *
- * Each begins with EKS_ACCESS_STEP and TOGGLE_CHECK_STEP, which refuses what
- * cannot work before anything is made and goes on with the next row or, for
- * {"enabled": false}, with the row "refuse_users".
+ * Each begins with EKS_ACCESS_STEP, TOGGLE_CHECK_STEP, which refuses what cannot work
+ * before anything is made, and TOGGLE_USERS_STEPS: for {"enabled": false} what needs
+ * the feature is at stake, ends first, and the walk goes on with "FEATURE_remove".
  */
 #ifndef INSTANTSTART_DOMAIN_FEATURE_TOGGLE_H
 #define INSTANTSTART_DOMAIN_FEATURE_TOGGLE_H
 
 #include "core/domain/feature/identity.h"
+#include "core/domain/stake/stake.h"
+#include "core/domain/step/leaves.h"
 
 /* By the operation's input.feature. */
 const struct feature *toggle_feature(const struct step_ctx *c);
+bool toggle_is_enabling(const struct step_ctx *c);
 bool toggle_check_observe(struct step_ctx *c, struct exchange *x);
 void toggle_check_plan(struct step_ctx *c, struct exchange *x);
 
@@ -30,8 +33,12 @@ bool toggle_ready_observe(struct step_ctx *c, struct exchange *x);
 void toggle_ready_plan(struct step_ctx *c, struct exchange *x);
 void toggle_enabled_plan(struct step_ctx *c, struct exchange *x);
 
-bool toggle_users_observe(struct step_ctx *c, struct exchange *x);
-void toggle_users_plan(struct step_ctx *c, struct exchange *x);
+/* users.c: what needs the feature, by stake/feature_users.h. */
+extern const struct stake_spec toggle_stake;
+bool toggle_end_observe(struct step_ctx *c, struct exchange *x);
+void toggle_end_plan(struct step_ctx *c, struct exchange *x);
+void toggle_end_absorb(struct step_ctx *c, const struct answer *a);
+void toggle_way_plan(struct step_ctx *c, struct exchange *x);
 /* Before anything is sent: whether it was on, which is what an undo brings back. */
 void toggle_note(struct step_ctx *c, bool was_on);
 bool toggle_undo(struct step_ctx *c, struct spawn *ret);
@@ -90,8 +97,32 @@ void binding_absorb(struct step_ctx *c, const struct answer *a);
 	TOGGLE_READ_STEP("ready", "proof", "Wait until its kinds are served",            \
 			 toggle_ready),                                                  \
 		TOGGLE_DONE_STEP(enabled, "proof")
-#define TOGGLE_USERS_STEP                                                                \
-	TOGGLE_READ_STEP("refuse_users", "check", "Look for what needs it", toggle_users)
+/* Named when they were refused; stored operations stand there. */
+#define TOGGLE_STAKE_STEP                                                                \
+	{                                                                                \
+		.name = "refuse_users", .phase = "check",                                \
+		.title = "Look for what needs it", .effect = EFFECT_READ,                \
+		.deadline_s = 1200, .stakes = true, .observe = stake_observe,            \
+		.seen = read_seen, .plan = stake_plan, .wait = &wait_kubernetes,         \
+		.arg = &toggle_stake                                                     \
+	}
+#define TOGGLE_USERS_STEPS                                                               \
+	TOGGLE_STAKE_STEP,                                                               \
+		{.name = "end_users",                                                    \
+		 .phase = "check",                                                       \
+		 .title = "End what needs it",                                           \
+		 .effect = EFFECT_CONVERGENT,                                            \
+		 .deadline_s = 1800,                                                     \
+		 .observe = toggle_end_observe,                                          \
+		 .seen = read_seen,                                                      \
+		 .plan = toggle_end_plan,                                                \
+		 .absorb = toggle_end_absorb,                                            \
+		 .leaves = &leaves_deletion,                                             \
+		 .wait = &wait_deletion},                                                \
+	{                                                                                \
+		.name = "choose_way", .phase = "check", .title = "On or off",            \
+		.effect = EFFECT_READ, .plan = toggle_way_plan                           \
+	}
 #define TOGGLE_JUDGE_STEP                                                                \
 	TOGGLE_READ_STEP("judge", "remains", "Look for what needs what it brought",      \
 			 toggle_judge)

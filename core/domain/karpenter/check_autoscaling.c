@@ -7,7 +7,7 @@
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/karpenter/autoscaling.h"
 #include "core/domain/karpenter/prerequisites.h"
-#include "core/domain/karpenter/users.h"
+#include "core/domain/stake/stake.h"
 #include "core/domain/step/names.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
@@ -47,16 +47,6 @@ json_t *autoscaling_by_arn(struct step_ctx *c, const char *arn)
 
 /* --- may it be done? -------------------------------------------------------------- */
 
-static bool read_list(struct step_ctx *c, struct exchange *x, const char *key,
-		      const char *api, const char *plural, const char *selector)
-{
-	return read_kube(c, x, key,
-			 &(struct kube_request){.verb = KUBE_LIST,
-						.api = api,
-						.plural = plural,
-						.label_selector = selector});
-}
-
 static bool read_prerequisites(struct step_ctx *c, struct exchange *x)
 {
 	const char *arn = autoscaling_actual(c).role_arn;
@@ -71,13 +61,11 @@ static bool read_prerequisites(struct step_ctx *c, struct exchange *x)
 	       read_aws(c, x, "others_role", AWS_IAM_GetRole, autoscaling_by_arn(c, arn));
 }
 
-static bool read_users(struct step_ctx *c, struct exchange *x)
+/* What works by it; it stays, and nothing keeps it any more. */
+static json_t *things(struct step_ctx *c)
 {
-	return read_list(c, x, "pools", KARPENTER_API, KARPENTER_POOLS, NULL) ||
-	       read_list(c, x, "classes", KARPENTER_CLASS_API, KARPENTER_CLASSES, NULL) ||
-	       (json_len_at(saw(c, "pools"), "items") &&
-		(read_list(c, x, "nodes", "v1", "nodes", KARPENTER_POOL_LABEL) ||
-		 read_list(c, x, "pods", "v1", "pods", NULL)));
+	return json_packf(c->arena, "[{s:s, s:s}]", "type", "feature", "name",
+			  "autoscaling");
 }
 
 bool autoscaling_check_observe(struct step_ctx *c, struct exchange *x)
@@ -92,7 +80,7 @@ bool autoscaling_check_observe(struct step_ctx *c, struct exchange *x)
 	if (autoscaling_enabled(c))
 		return read_prerequisites(c, x);
 	return state != KARPENTER_OFF && state != KARPENTER_TURNING_OFF &&
-	       read_users(c, x);
+	       stake_read(c, x, things(c));
 }
 
 /* False: refused. A role of others stays as it is, and is used when asked. */
@@ -153,25 +141,15 @@ static void check_on(struct step_ctx *c)
 	*step_fail(c, why.code, "%s", why.detail) = why;
 }
 
-/* Case AS: nodes would stay without a keeper, and pods with them. */
+/* Case AS: nodes stay without a keeper, and pods with them: whoever asks has seen it. */
 static void check_off(struct step_ctx *c)
 {
-	const json_t *pods = users_on_nodes(c->arena, json_at(saw(c, "pods"), "items"),
-					    json_at(saw(c, "nodes"), "items"));
-	const char *pools = users_names(c->arena, json_at(saw(c, "pools"), "items"));
-	const char *classes = users_names(c->arena, json_at(saw(c, "classes"), "items"));
-	const char *names = users_names(c->arena, pods);
-	struct err *e;
+	const json_t *rows = stake_rows(c, things(c));
 
-	if (!pools && !classes)
+	if (json_array_size(rows) == 0 || !stake_settle(c, rows, "autoscaling"))
 		return;
-	e = step_fail(c, ERR_BLOCKED, "autoscaling is in use: %s%s%s%s%s%s%s",
-		      pools ? "node pools " : "", pools ? pools : "",
-		      pools && classes ? "; " : "", classes ? "node classes " : "",
-		      classes ? classes : "", names ? "; pods on their nodes: " : "",
-		      names ? names : "");
-	err_fix(e, "Remove the node pools with delete_node_pool, then the classes with "
-		   "delete_node_class, then retry; or leave autoscaling on.");
+	step_warn(c, "Nodes that the autoscaler has launched stay, and are billed, until "
+		     "delete_nodes: no node pool removes or replaces them any more.");
 }
 
 void autoscaling_check_plan(struct step_ctx *c, struct exchange *x)

@@ -1,11 +1,10 @@
 #include "core/domain/karpenter/node_class.h"
 
 #include "core/domain/karpenter/karpenter.h"
+#include "core/domain/karpenter/node_object.h"
 #include "core/domain/karpenter/users.h"
 #include "core/domain/step/texts.h"
 #include "core/json/tree.h"
-
-#define GROUP_LABEL "sagemaker.amazonaws.com/instance-group-name"
 
 static const json_t *group_of(const json_t *cluster, const char *name)
 {
@@ -40,7 +39,7 @@ json_t *node_class_pods(const struct node_class_wish *w, const char *group,
 			struct arena *a)
 {
 	return users_on_nodes(a, w->pods,
-			      users_labelled(a, w->nodes, GROUP_LABEL, group));
+			      users_labelled(a, w->nodes, NODE_GROUP_LABEL, group));
 }
 
 /* --- one group ------------------------------------------------------------------- */

@@ -173,8 +173,8 @@ const struct capability cap_delete_node_class = {
 	.method = "DELETE",
 	.path = "/clusters/{cluster}/node-classes/{name}",
 	.title = "Delete a node class",
-	.doc = "Takes the instance groups back from the autoscaler. The groups stay. "
-	       "Refused while node pools refer to the class.",
+	.doc = "Takes the instance groups back from the autoscaler. The groups stay. Node "
+	       "pools that refer to the class launch no more nodes.",
 	.effect = CAP_CHANGE,
 	.role = ROLE_OPERATOR,
 	.flags = CAP_LONG | CAP_STAKES,

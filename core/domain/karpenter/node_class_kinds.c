@@ -2,7 +2,7 @@
  * node_class_kinds.c - a node class made and deleted.
  *
  * Made when every group may be listed; what runs on groups that are taken down was
- * confirmed. Deleted when no node pool refers to it.
+ * confirmed. Node pools that refer to a class that is deleted launch nothing more.
  */
 #include "core/domain/cluster/eks_access.h"
 #include "core/domain/cluster/kinds.h"
@@ -11,7 +11,9 @@
 #include "core/domain/karpenter/node_class.h"
 #include "core/domain/karpenter/node_object.h"
 #include "core/domain/karpenter/users.h"
+#include "core/domain/stake/stake.h"
 #include "core/domain/step/read.h"
+#include "core/domain/step/texts.h"
 #include "core/json/tree.h"
 
 static json_t *wanted(struct step_ctx *c)
@@ -38,46 +40,62 @@ static bool read_subnets(struct step_ctx *c, struct exchange *x)
 			json_packf(c->arena, "{s:O}", "SubnetIds", ids));
 }
 
+/* Members of a that b has not. */
+static json_t *without(struct step_ctx *c, const json_t *a, const json_t *b)
+{
+	json_t *list = json_new_list(c->arena), *v;
+	size_t i;
+
+	json_array_foreach(a, i, v)
+		if (!texts_have(b, json_string_value(v)))
+			json_array_append(list, v);
+	return list;
+}
+
+static const json_t *groups_there(struct step_ctx *c)
+{
+	return json_at(users_find(node_object_items(c, KARPENTER_CLASSES),
+				  step_input(c, "name")),
+		       "spec.instanceGroups");
+}
+
+/* Groups that the class has already hold its own nodes: that is no loss. */
+static json_t *new_groups(struct step_ctx *c)
+{
+	return without(c, json_at(c->input, "instance_groups"), groups_there(c));
+}
+
+/*
+ * Nodes that end: all of a group that comes to the class, which begins at zero; and of
+ * one that leaves it those that a pool has launched, which drift and are replaced.
+ */
+static json_t *things(struct step_ctx *c)
+{
+	const json_t *come = new_groups(c);
+	const json_t *leave =
+		without(c, groups_there(c), json_at(c->input, "instance_groups"));
+	json_t *list = json_new_list(c->arena), *node;
+	size_t i;
+
+	json_array_foreach(node_object_items(c, "nodes"), i, node) {
+		const json_t *labels = json_at(node, "metadata.labels");
+		const char *group =
+			json_string_value(json_object_get(labels, NODE_GROUP_LABEL));
+
+		if (texts_have(come, group) ||
+		    (texts_have(leave, group) &&
+		     json_object_get(labels, KARPENTER_POOL_LABEL)))
+			node_object_add_node(list, node);
+	}
+	return list;
+}
+
 static bool check_observe(struct step_ctx *c, struct exchange *x)
 {
 	return hyperpod_read(c, x) || read_subnets(c, x) ||
 	       node_object_list(c, x, KARPENTER_CLASS_API, KARPENTER_CLASSES) ||
 	       node_object_list(c, x, "v1", "nodes") ||
-	       node_object_list(c, x, "v1", "pods");
-}
-
-static bool stake_groups(struct step_ctx *c, const struct node_class_wish *w)
-{
-	size_t i;
-	json_t *v;
-
-	json_array_foreach(w->groups, i, v) {
-		const char *name = json_string_value(v);
-
-		if (!node_object_stake(c, "instance_group", name,
-				       node_class_pods(w, name, c->arena)))
-			return false;
-	}
-	return true;
-}
-
-/* Groups that the class has already hold its own nodes: that is no loss. */
-static const json_t *new_groups(struct step_ctx *c)
-{
-	const json_t *there = users_find(node_object_items(c, KARPENTER_CLASSES),
-					 step_input(c, "name"));
-	json_t *list = json_new_list(c->arena), *v, *have;
-	size_t i, k;
-
-	json_array_foreach(json_at(c->input, "instance_groups"), i, v) {
-		bool old = false;
-
-		json_array_foreach(json_at(there, "spec.instanceGroups"), k, have)
-			old |= json_equal(have, v);
-		if (!old)
-			json_array_append(list, v);
-	}
-	return list;
+	       node_object_list(c, x, "v1", "pods") || stake_read(c, x, things(c));
 }
 
 static void check_plan(struct step_ctx *c, struct exchange *x)
@@ -112,7 +130,7 @@ static void check_plan(struct step_ctx *c, struct exchange *x)
 	shared = node_class_shared(&w, c->arena);
 	if (shared)
 		step_warn(c, "%s", shared);
-	(void)stake_groups(c, &w);
+	(void)stake_settle(c, stake_rows(c, things(c)), "the nodes that go");
 }
 
 static const struct step create_steps[] = {
@@ -146,38 +164,18 @@ const struct kind kind_create_node_class = {
 /* --- deletion ------------------------------------------------------------------------
  */
 
-static bool users_observe(struct step_ctx *c, struct exchange *x)
+static json_t *class_that_goes(struct step_ctx *c)
 {
-	return node_object_list(c, x, KARPENTER_API, KARPENTER_POOLS);
+	return json_packf(c->arena, "[{s:s, s:s}]", "type", "node_class", "name",
+			  step_input(c, "name"));
 }
 
-static void users_plan(struct step_ctx *c, struct exchange *x)
-{
-	const char *pools = users_names(
-		c->arena, users_of_class(c->arena, node_object_items(c, KARPENTER_POOLS),
-					 step_input(c, "name")));
-
-	(void)x;
-	if (pools) {
-		struct err *e = step_fail(c, ERR_BLOCKED,
-					  "node pools refer to the node class %s: %s",
-					  step_input(c, "name"), pools);
-
-		err_field(e, "/name", step_input(c, "name"), "a class without pools");
-		err_fix(e,
-			"Remove these node pools with delete_node_pool first, then retry.");
-	}
-}
+static const struct stake_spec class_stake = {.things = class_that_goes,
+					      .what = "the node class"};
 
 static const struct step delete_steps[] = {
 	EKS_ACCESS_STEP,
-	{.name = "check_users",
-	 .phase = "check",
-	 .title = "Check that no node pool refers to it",
-	 .effect = EFFECT_READ,
-	 .observe = users_observe,
-	 .seen = read_seen,
-	 .plan = users_plan},
+	STAKE_STEP("check_users", "Look for node pools that refer to it", &class_stake),
 	NODE_OBJECT_DELETE_STEPS(&node_object_class),
 	{.name = NULL},
 };

@@ -6,7 +6,6 @@
 #include "core/domain/step/held.h"
 #include "core/domain/step/leaves.h"
 #include "core/domain/step/read.h"
-#include "core/domain/step/texts.h"
 #include "core/domain/storage/storage.h"
 #include "core/json/tree.h"
 
@@ -52,40 +51,27 @@ bool node_object_get_observe(struct step_ctx *c, struct exchange *x)
 
 /* --- what is at stake -------------------------------------------------------------- */
 
-static json_t *pod_names(const json_t *pods)
+void node_object_add_node(json_t *things, const json_t *node)
 {
-	json_t *list = json_array(), *p;
-	size_t i;
+	const json_t *labels = json_at(node, "metadata.labels");
+	const char *name = json_str_or(node, "metadata.name", "?");
 
-	json_array_foreach(pods, i, p)
-		json_push(list,
-			  json_sprintf("%s/%s", json_str_or(p, "metadata.namespace", "?"),
-				       json_str_or(p, "metadata.name", "?")));
-	return list;
+	json_push(things, json_pack("{s:s, s:s, s:s, s:s*}", "type", "node", "name", name,
+				    "kube", name, "group",
+				    json_string_value(
+					    json_object_get(labels, NODE_GROUP_LABEL))));
 }
 
-bool node_object_stake(struct step_ctx *c, const char *key, const char *name,
-		       const json_t *pods)
+bool node_object_read_of_pool(struct step_ctx *c, struct exchange *x)
 {
-	json_t *names = json_own(c->arena, pod_names(pods)), *v;
-	const json_t *row = json_find(json_at(c->input, "confirmed"), key, name);
-	size_t i;
-
-	if (json_array_size(names) == 0)
-		return true;
-	step_stake(c, json_pack("{s:s, s:O}", key, name, "pods", names));
-	json_array_foreach(names, i, v) {
-		struct err *e;
-
-		if (c->planning || texts_have(json_at(row, "pods"), json_string_value(v)))
-			continue;
-		e = step_fail(c, ERR_LOSS_NOT_CONFIRMED,
-			      "the pod %s runs on a node of %s and would end",
-			      json_string_value(v), name);
-		err_fix(e, "Ask anew, and send the confirm of the plan that lists it.");
-		return false;
-	}
-	return true;
+	return read_kube(c, x, "nodes",
+			 &(struct kube_request){.verb = KUBE_LIST,
+						.api = "v1",
+						.plural = "nodes",
+						.label_selector =
+							arena_printf(c->arena, "%s=%s",
+								     KARPENTER_POOL_LABEL,
+								     name_of(c))});
 }
 
 /* --- making it ---------------------------------------------------------------------- */
@@ -191,6 +177,8 @@ bool node_object_undo(struct step_ctx *c, struct spawn *ret, const char *kind)
 	ret->kind = kind;
 	ret->target = c->target;
 	ret->input = json_own(c->arena, json_copy((json_t *)(uintptr_t)c->input));
+	/* What has come to use it since was never confirmed to be lost. */
+	json_object_set(ret->input, "confirmed", json_new_list(c->arena));
 	return true;
 }
 

@@ -21,12 +21,11 @@ extern const struct node_object node_object_class, node_object_pool;
 bool node_object_list(struct step_ctx *c, struct exchange *x, const char *api,
 		      const char *plural);
 json_t *node_object_items(const struct step_ctx *c, const char *plural);
-/*
- * Pods that end with it: put at stake in a plan; in a run each must have been
- * confirmed. False: the step has failed. pods: as users_on_nodes() gives them.
- */
-bool node_object_stake(struct step_ctx *c, const char *key, const char *name,
-		       const json_t *pods);
+#define NODE_GROUP_LABEL "sagemaker.amazonaws.com/instance-group-name"
+/* The Kubernetes node as a thing of stake.h. */
+void node_object_add_node(json_t *things, const json_t *node);
+/* Under "nodes": those that the pool named in the input has launched. */
+bool node_object_read_of_pool(struct step_ctx *c, struct exchange *x);
 
 void node_object_apply_plan(struct step_ctx *c, struct exchange *x);
 void node_object_apply_absorb(struct step_ctx *c, const struct answer *a);

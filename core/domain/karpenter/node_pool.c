@@ -195,6 +195,60 @@ json_t *node_pool_object(struct arena *a, const json_t *input)
 	return o;
 }
 
+/* --- what a change of it ends --------------------------------------------------------
+ */
+
+/* Members of the template of which each node keeps what it was launched with: with
+ * another value a node has drifted, and is replaced. */
+static bool template_differs(const json_t *was, const json_t *will)
+{
+	static const char *const members[] = {"metadata.labels", "spec.nodeClassRef.name",
+					      "spec.taints", "spec.expireAfter",
+					      "spec.terminationGracePeriod"};
+
+	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+		const json_t *a = json_at(json_at(was, "spec.template"), members[i]);
+		const json_t *b = json_at(json_at(will, "spec.template"), members[i]);
+		const bool none = !a && !b;
+		const bool empty = a && !b &&
+				   json_array_size(a) + json_object_size(a) == 0 &&
+				   !json_is_string(a);
+
+		if (!none && !empty && !(a && b && json_equal(a, b)))
+			return true;
+	}
+	return false;
+}
+
+static bool fits(const json_t *pool, const json_t *node)
+{
+	static const char *const keys[] = {TYPE_KEY, ZONE_KEY};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		const json_t *values = node_pool_values(pool, keys[i]);
+		const json_t *has =
+			json_object_get(json_at(node, "metadata.labels"), keys[i]);
+
+		if (values && has && !texts_have(values, json_string_value(has)))
+			return false;
+	}
+	return true;
+}
+
+/* Nodes with pods on them are emptied where that saves something. */
+static bool packs(const json_t *pool)
+{
+	return streq(json_str_or(pool, "spec.disruption.consolidationPolicy",
+				 "WhenEmptyOrUnderutilized"),
+		     "WhenEmptyOrUnderutilized");
+}
+
+bool node_pool_ends(const json_t *was, const json_t *will, const json_t *node)
+{
+	return template_differs(was, will) || !fits(will, node) ||
+	       (packs(will) && !packs(was));
+}
+
 /* Strings all: quantities may be numbers in objects of others. */
 static json_t *quantities(struct arena *a, const json_t *map)
 {

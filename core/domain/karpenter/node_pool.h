@@ -21,4 +21,8 @@ json_t *node_pool_row(struct arena *a, const json_t *object);
 /* Values of the requirement, or NULL when any is allowed. Borrowed. */
 const json_t *node_pool_values(const json_t *object, const char *key);
 
+/* Whether the autoscaler ends that node of the pool when the pool becomes the other
+ * one: pods are moved off it, whatever they do. */
+bool node_pool_ends(const json_t *was, const json_t *will, const json_t *node);
+
 #endif

@@ -1,7 +1,8 @@
 /*
  * node_pool_kinds.c - a node pool made and deleted.
  *
- * Its nodes go with a pool: what runs on them was confirmed.
+ * Its nodes go with a pool, and those that no longer fit with its change: what runs on
+ * them was confirmed.
  */
 #include "core/domain/cluster/eks_access.h"
 #include "core/domain/cluster/kinds.h"
@@ -10,6 +11,7 @@
 #include "core/domain/karpenter/node_object.h"
 #include "core/domain/karpenter/node_pool.h"
 #include "core/domain/karpenter/users.h"
+#include "core/domain/stake/stake.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 
@@ -24,10 +26,34 @@ const struct node_object node_object_pool = {.api = KARPENTER_API,
 					     .type = "kubernetes:nodepool",
 					     .wanted = wanted};
 
+static const json_t *pool_there(struct step_ctx *c)
+{
+	return users_find(node_object_items(c, KARPENTER_POOLS), step_input(c, "name"));
+}
+
+/* Of a pool that is there and becomes another one, the nodes that go by that. */
+static json_t *things(struct step_ctx *c)
+{
+	const json_t *was = pool_there(c), *will;
+	json_t *list = json_new_list(c->arena), *node;
+	size_t i;
+
+	if (!was)
+		return list;
+	will = wanted(c);
+	json_array_foreach(node_object_items(c, "nodes"), i, node)
+		if (node_pool_ends(was, will, node))
+			node_object_add_node(list, node);
+	return list;
+}
+
 static bool check_observe(struct step_ctx *c, struct exchange *x)
 {
 	return hyperpod_read(c, x) ||
-	       node_object_list(c, x, KARPENTER_CLASS_API, KARPENTER_CLASSES);
+	       node_object_list(c, x, KARPENTER_CLASS_API, KARPENTER_CLASSES) ||
+	       node_object_list(c, x, KARPENTER_API, KARPENTER_POOLS) ||
+	       (pool_there(c) &&
+		(node_object_read_of_pool(c, x) || stake_read(c, x, things(c))));
 }
 
 static void check_plan(struct step_ctx *c, struct exchange *x)
@@ -40,6 +66,9 @@ static void check_plan(struct step_ctx *c, struct exchange *x)
 			saw(c, "hyperpod"), &f);
 	if (!findings_none(&f, ERR_INVALID_INPUT, "the autoscaler cannot work so", &e))
 		*step_fail(c, e.code, "%s", e.detail) = e;
+	else
+		(void)stake_settle(c, stake_rows(c, things(c)),
+				   "the change of the node pool");
 }
 
 static const struct step create_steps[] = {
@@ -48,6 +77,7 @@ static const struct step create_steps[] = {
 	 .phase = "check",
 	 .title = "Check the node class, types and zones",
 	 .effect = EFFECT_READ,
+	 .stakes = true,
 	 .observe = check_observe,
 	 .seen = read_seen,
 	 .plan = check_plan},
@@ -72,34 +102,23 @@ const struct kind kind_create_node_pool = {
 /* --- deletion ------------------------------------------------------------------------
  */
 
-static bool users_observe(struct step_ctx *c, struct exchange *x)
+static json_t *nodes_that_go(struct step_ctx *c)
 {
-	return read_kube(c, x, "nodes",
-			 &(struct kube_request){.verb = KUBE_LIST,
-						.api = "v1",
-						.plural = "nodes",
-						.label_selector = arena_printf(
-							c->arena, "%s=%s",
-							KARPENTER_POOL_LABEL,
-							step_input(c, "name"))}) ||
-	       (json_len_at(saw(c, "nodes"), "items") &&
-		node_object_list(c, x, "v1", "pods"));
+	json_t *list = json_new_list(c->arena), *node;
+	size_t i;
+
+	json_array_foreach(node_object_items(c, "nodes"), i, node)
+		node_object_add_node(list, node);
+	return list;
 }
 
-static void users_plan(struct step_ctx *c, struct exchange *x)
-{
-	const char *name = step_input(c, "name");
-
-	(void)x;
-	(void)node_object_stake(
-		c, "node_pool", name,
-		users_on_nodes(c->arena, node_object_items(c, "pods"),
-			       users_labelled(c->arena, node_object_items(c, "nodes"),
-					      KARPENTER_POOL_LABEL, name)));
-}
+static const struct stake_spec pool_stake = {.observe = node_object_read_of_pool,
+					     .things = nodes_that_go,
+					     .what = "the nodes of the pool"};
 
 static const struct step delete_steps[] = {
 	EKS_ACCESS_STEP,
+<<<<<<< HEAD
 	{.name = "check_users",
 	 .phase = "check",
 	 .title = "Find pods on its nodes",
@@ -108,6 +127,9 @@ static const struct step delete_steps[] = {
 	 .observe = users_observe,
 	 .seen = read_seen,
 	 .plan = users_plan},
+=======
+	STAKE_STEP("check_users", "Look for pods on its nodes", &pool_stake),
+>>>>>>> 7868c61 (Features, node classes and pools ask for what would be lost; an undo of features sets them back)
 	NODE_OBJECT_DELETE_STEPS(&node_object_pool),
 	{.name = NULL},
 };

@@ -2,8 +2,8 @@
  * set_autoscaling.c - the managed autoscaler on or off.
  *
  * On: prerequisites, the cluster role, one UpdateCluster without groups, then
- * InService and served definitions. Off: refused while pools or classes exist,
- * then Mode=Disable, and the role that we made goes. The service cannot change
+ * InService and served definitions. Off: pools and classes that work by it are at
+ * stake, then Mode=Disable, and the role that we made goes. The service cannot change
  * ClusterRole while it is on: a role of others is used as it is, when asked.
  */
 #include <string.h>
@@ -215,7 +215,7 @@ static void wait_on(struct step_ctx *c, const struct karpenter *k)
 {
 	if (k->state == KARPENTER_FAILED && json_bool_or(c->data, "asked", false))
 		fail_asked(c, k);
-	else if (k->state == KARPENTER_FAILED || k->state == KARPENTER_OFF)
+	else if (k->state == KARPENTER_FAILED)
 		step_goto(c, "switch_autoscaling");
 	else if (k->state != KARPENTER_ON)
 		step_wait(c, LOOK_S, "autoscaling of %s to be in service (%s)",
@@ -237,9 +237,36 @@ static void wait_plan(struct step_ctx *c, struct exchange *x)
 		wait_on(c, &k);
 	else if (k.state == KARPENTER_TURNING_OFF)
 		step_wait(c, LOOK_S, "autoscaling of %s to be off", hyperpod_name(c));
-	else if (k.state != KARPENTER_OFF)
-		step_goto(c, "switch_autoscaling");
+	else if (k.state == KARPENTER_FAILED)
+		fail_asked(c, &k);
 }
+
+/* The mode is what the cluster is asked for; the status is how far it has come. */
+static const char *autoscaling_moved(struct step_ctx *c)
+{
+	const bool on = autoscaling_enabled(c);
+	const json_t *cluster = saw(c, "hyperpod");
+	const enum karpenter_state state = autoscaling_actual(c).state;
+	const bool is_on = state == KARPENTER_ON || state == KARPENTER_TURNING_ON;
+
+	if (saw_missing(c, "hyperpod"))
+		/* Off is off, when it goes with the cluster, too. */
+		return on ? arena_printf(c->arena, "the HyperPod cluster %s has vanished",
+					 hyperpod_name(c))
+			  : NULL;
+	/* What has failed is AWS's word, and the plan's. */
+	if (!cluster || state == KARPENTER_FAILED || is_on == on)
+		return NULL;
+	return arena_printf(c->arena,
+			    "autoscaling of %s is %s: somebody else switched it",
+			    hyperpod_name(c), on ? "off" : "on");
+}
+
+static const struct wait autoscaling_wait = {
+	.rule = "UpdateCluster publishes no limit",
+	.moved = autoscaling_moved,
+	.lag_s = 60,
+};
 
 /* --- what enabling made ----------------------------------------------------------------
  */
@@ -295,6 +322,8 @@ static bool undo(struct step_ctx *c, struct spawn *ret)
 	ret->target = c->target;
 	ret->input = json_own(c->arena, json_copy((json_t *)(uintptr_t)c->input));
 	json_put_bool(ret->input, "enabled", !autoscaling_enabled(c));
+	/* What has come to work by it since was never confirmed to be lost. */
+	json_object_set(ret->input, "confirmed", json_new_list(c->arena));
 	return true;
 }
 
@@ -304,6 +333,7 @@ static const struct step steps[] = {
 	 .phase = "check",
 	 .title = "Check the prerequisites and users of autoscaling",
 	 .effect = EFFECT_READ,
+	 .stakes = true,
 	 .observe = autoscaling_check_observe,
 	 .seen = read_seen,
 	 .plan = autoscaling_check_plan},
@@ -328,7 +358,7 @@ static const struct step steps[] = {
 	 .seen = read_seen,
 	 .plan = wait_plan,
 	 .retry_step = "switch_autoscaling",
-	 .wait = &wait_update},
+	 .wait = &autoscaling_wait},
 	{.name = "delete_autoscaling_role",
 	 .phase = "roles",
 	 .title = "Delete the role for autoscaling",

@@ -38,7 +38,8 @@ void pod_local_volumes(const json_t *pod, json_t *list)
 
 static const char *key_of(struct step_ctx *c, const char *name)
 {
-	return name ? arena_printf(c->arena, "pods/%s", name) : "pods";
+	/* A step may have read pods of its own. */
+	return name ? arena_printf(c->arena, "stake/pods/%s", name) : "stake/pods";
 }
 
 static bool read_list(struct step_ctx *c, struct exchange *x, const char *name)

@@ -1,5 +1,6 @@
 #include "core/domain/stake/reference.h"
 
+#include "core/domain/stake/feature_users.h"
 #include "core/domain/stake/stake.h"
 #include "core/domain/step/read.h"
 #include "core/domain/step/texts.h"
@@ -274,6 +275,47 @@ static void find_workloads(struct step_ctx *c, const json_t *thing, const json_t
 							     full_name(c, v)));
 }
 
+/* --- what needs a feature ----------------------------------------------------------- */
+
+static bool read_users(struct step_ctx *c, struct exchange *x, const json_t *things)
+{
+	size_t i;
+	json_t *v;
+
+	json_array_foreach(things, i, v)
+		if (is_type(v, "feature") && feature_users_read(c, x, name_of(v)))
+			return true;
+	return false;
+}
+
+static void find_users(struct step_ctx *c, const json_t *thing, const json_t *pods,
+		       json_t *list)
+{
+	(void)pods;
+	json_array_extend(list, feature_users(c, name_of(thing)));
+}
+
+/* --- what refers to a node class ---------------------------------------------------- */
+
+static bool read_class_pools(struct step_ctx *c, struct exchange *x, const json_t *things)
+{
+	return any_of(things, "node_class") &&
+	       list_kube(c, x, "karpenter.sh/v1", "nodepools", NULL);
+}
+
+static void find_class_pools(struct step_ctx *c, const json_t *thing, const json_t *pods,
+			     json_t *list)
+{
+	size_t i;
+	json_t *v;
+
+	(void)pods;
+	json_array_foreach(listed(c, "nodepools", NULL), i, v)
+		if (streq(json_str_at(v, "spec.template.spec.nodeClassRef.name"),
+			  name_of(thing)))
+			json_push(list, json_string(full_name(c, v)));
+}
+
 const struct reference references[] = {
 	{"node", "pods", read_pods, find_pods},
 	{"node", "local_volumes", read_pods, find_volumes},
@@ -281,5 +323,7 @@ const struct reference references[] = {
 	{"instance_group", "node_classes", read_classes, find_classes},
 	{"instance_group", "node_pools", read_pools, find_pools},
 	{"storage", "workloads", read_workloads, find_workloads},
+	{"feature", "workloads", read_users, find_users},
+	{"node_class", "node_pools", read_class_pools, find_class_pools},
 	{.type = NULL},
 };

@@ -15,6 +15,8 @@
  *	                keeps_disks: it is restarted only; evicts: taints that do it
  *	instance_group  name
  *	storage         name: the claim; namespace
+ *	feature         name: as update_features has it
+ *	node_class      name
  */
 #ifndef INSTANTSTART_DOMAIN_STAKE_STAKE_H
 #define INSTANTSTART_DOMAIN_STAKE_STAKE_H

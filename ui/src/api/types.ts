@@ -30,7 +30,7 @@ export interface Resource { type: string; id: string; arn?: string | null; state
 export type Step = Schema['Plan']['steps'][number] & {call?: string; class?: string; request?: unknown};
 /** A thing that a change ends, with what goes with it. */
 export interface Stake {
-	node?: string; name?: string; instance_id?: string; instance_group?: string; node_pool?: string; storage?: string; bucket?: string;
+	node?: string; name?: string; instance_id?: string; instance_group?: string; node_pool?: string; node_class?: string; feature?: string; storage?: string; bucket?: string;
 	pods?: string[]; local_volumes?: string[]; claims?: string[]; objects?: string[];
 	node_classes?: string[]; node_pools?: string[]; workloads?: string[];
 }

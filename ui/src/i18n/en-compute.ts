@@ -79,7 +79,7 @@ export const compute = {
 	'features.adopt': 'Take over what others have made',
 	'features.adoptHelp': 'Some parts were not made from here. Without this they are left alone, and the change is refused.',
 	'features.trouble': 'What AWS says is wrong',
-	'features.users': {one: '{n} thing uses it: it is not switched off while it does', other: '{n} things use it: it is not switched off while they do'} as Text,
+	'features.users': {one: '{n} object needs it. If you turn it off, it ends, stops working, or loses what it keeps there; you confirm that in the plan.', other: '{n} objects need it. If you turn it off, they end, stop working, or lose what they keep there; you confirm that in the plan.'} as Text,
 	'features.memory': 'Memory of each node for checkpoints',
 	'features.memoryHelp': 'Checkpoints in memory are quick and are lost with the nodes; keep durable ones in S3.',
 	'features.needs': 'What must be there first',

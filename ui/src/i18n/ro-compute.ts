@@ -79,7 +79,7 @@ export const roCompute: Record<keyof typeof compute, Text> = {
 	'features.adopt': 'Preia ce au făcut alții',
 	'features.adoptHelp': 'Unele părți nu au fost făcute de aici. Fără aceasta nu sunt atinse, iar schimbarea este refuzată.',
 	'features.trouble': 'Ce spune AWS că nu e bine',
-	'features.users': {one: '{n} lucru o folosește: nu se oprește cât timp e folosită', few: '{n} lucruri o folosesc: nu se oprește cât timp e folosită', other: '{n} de lucruri o folosesc: nu se oprește cât timp e folosită'},
+	'features.users': {one: '{n} obiect depinde de ea. Dacă o opriți, se încheie, nu mai funcționează sau pierde ce păstrează acolo; confirmați asta în plan.', few: '{n} obiecte depind de ea. Dacă o opriți, se încheie, nu mai funcționează sau pierd ce păstrează acolo; confirmați asta în plan.', other: '{n} de obiecte depind de ea. Dacă o opriți, se încheie, nu mai funcționează sau pierd ce păstrează acolo; confirmați asta în plan.'},
 	'features.memory': 'Memoria fiecărui nod pentru puncte de control',
 	'features.memoryHelp': 'Punctele de control din memorie sunt rapide și se pierd odată cu nodurile; păstrați-le pe cele durabile în S3.',
 	'features.needs': 'Ce trebuie să existe întâi',

@@ -79,7 +79,7 @@ export const trCompute: Record<keyof typeof compute, Text> = {
 	'features.adopt': 'Başkalarının yaptıklarını devral',
 	'features.adoptHelp': 'Bazı parçalar buradan yapılmadı. Bu olmadan onlara dokunulmaz ve değişiklik reddedilir.',
 	'features.trouble': 'AWS’nin bildirdiği sorun',
-	'features.users': {one: '{n} şey kullanıyor: kullanılırken kapatılmaz', other: '{n} şey kullanıyor: kullanılırken kapatılmaz'},
+	'features.users': {one: '{n} nesne buna bağlı. Kapatırsanız sona erer, çalışmaz ya da burada tuttuğunu kaybeder; bunu planda onaylarsınız.', other: '{n} nesne buna bağlı. Kapatırsanız sona erer, çalışmaz ya da burada tuttuğunu kaybeder; bunu planda onaylarsınız.'},
 	'features.memory': 'Denetim noktaları için her düğümün belleği',
 	'features.memoryHelp': 'Bellekteki denetim noktaları hızlıdır ve düğümlerle kaybolur; kalıcı olanları S3’te tutun.',
 	'features.needs': 'Önce olması gerekenler',

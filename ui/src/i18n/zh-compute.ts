@@ -79,7 +79,7 @@ export const zhCompute: Record<keyof typeof compute, Text> = {
 	'features.adopt': '接管他人创建的对象',
 	'features.adoptHelp': '部分内容并非由此创建。若不勾选，将保持不动并拒绝更改。',
 	'features.trouble': 'AWS 报告的问题',
-	'features.users': {other: '有 {n} 个对象在使用：使用期间不会关闭'},
+	'features.users': {other: '有 {n} 个对象依赖它。关闭后，它们会结束、停止工作，或丢失其中保存的数据；请在计划中确认。'},
 	'features.memory': '每个节点用于检查点的内存',
 	'features.memoryHelp': '内存中的检查点速度快，但会随节点丢失；请在 S3 中保存持久副本。',
 	'features.needs': '前提条件',

@@ -84,12 +84,12 @@ function Objects({resources}: {resources: Resource[]})
 /** What ends or is lost, thing by thing. */
 function AtStake({all}: {all: Stake[]})
 {
-	const {t} = useWords();
+	const {t, word} = useWords();
 	const words = (list: string[] | undefined) => list?.length ? list.join(', ') : '–';
 
 	return <Table variant='embedded' contentDensity='compact' items={all} wrapLines header={<Box variant='h3'>{t('plan.stake')}</Box>}
 		columnDefinitions={[
-			{id: 'name', header: t('common.name'), isRowHeader: true, cell: x => x.node ?? x.instance_group ?? x.node_pool ?? x.storage ?? x.bucket ?? x.name ?? x.instance_id ?? '–'},
+			{id: 'name', header: t('common.name'), isRowHeader: true, cell: x => x.node ?? x.instance_group ?? x.node_pool ?? x.node_class ?? (x.feature && word('phase', x.feature)) ?? x.storage ?? x.bucket ?? x.name ?? x.instance_id ?? '–'},
 			{id: 'pods', header: t('plan.stakePods'), cell: x => words(x.pods)},
 			{id: 'disks', header: t('plan.stakeDisks'), cell: x => words([...x.local_volumes ?? [], ...x.claims ?? [], ...x.objects ?? []])},
 			{id: 'users', header: t('plan.stakeUsers'), cell: x => words([...x.node_classes ?? [], ...x.node_pools ?? [], ...x.workloads ?? []])},
