@@ -403,7 +403,7 @@ Test(domain_features, states_of_the_add_on)
 		 .answers = "{'kubernetes:list hyperpodpytorchjobs':{'items':[{'metadata'"
 			    ":{'name':'new','namespace':'team'}}]}}",
 		 .says = {"fail loss-not-confirmed", "HyperPodPyTorchJob team/new",
-			  "The feature is still on"}},
+			  "The feature is still enabled"}},
 		{.id = "on: nobody ends",
 		 ON,
 		 TRAINING("end_users"),

@@ -193,7 +193,7 @@ static const struct step steps[] = {
 	EKS_ACCESS_STEP,
 	{.name = "check_users",
 	 .phase = "check",
-	 .title = "Look for what keeps its state there",
+	 .title = "Find what keeps state in it",
 	 .effect = EFFECT_READ,
 	 .deadline_s = 1200,
 	 .stakes = true,

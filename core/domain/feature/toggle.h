@@ -101,7 +101,7 @@ void binding_absorb(struct step_ctx *c, const struct answer *a);
 #define TOGGLE_STAKE_STEP                                                                \
 	{                                                                                \
 		.name = "refuse_users", .phase = "check",                                \
-		.title = "Look for what needs it", .effect = EFFECT_READ,                \
+		.title = "Find what depends on it", .effect = EFFECT_READ,               \
 		.deadline_s = 1200, .stakes = true, .observe = stake_observe,            \
 		.seen = read_seen, .plan = stake_plan, .wait = &wait_kubernetes,         \
 		.arg = &toggle_stake                                                     \
@@ -110,7 +110,7 @@ void binding_absorb(struct step_ctx *c, const struct answer *a);
 	TOGGLE_STAKE_STEP,                                                               \
 		{.name = "end_users",                                                    \
 		 .phase = "check",                                                       \
-		 .title = "End what needs it",                                           \
+		 .title = "Delete what depends on it",                                   \
 		 .effect = EFFECT_CONVERGENT,                                            \
 		 .deadline_s = 1800,                                                     \
 		 .observe = toggle_end_observe,                                          \
@@ -120,7 +120,7 @@ void binding_absorb(struct step_ctx *c, const struct answer *a);
 		 .leaves = &leaves_deletion,                                             \
 		 .wait = &wait_deletion},                                                \
 	{                                                                                \
-		.name = "choose_way", .phase = "check", .title = "On or off",            \
+		.name = "choose_way", .phase = "check", .title = "Enable or disable",    \
 		.effect = EFFECT_READ, .plan = toggle_way_plan                           \
 	}
 #define TOGGLE_JUDGE_STEP                                                                \

@@ -176,7 +176,7 @@ static const struct step steps[] = {
 	EKS_ACCESS_STEP,
 	{.name = "note_features",
 	 .phase = "check",
-	 .title = "Note how they stand",
+	 .title = "Record the current state",
 	 .effect = EFFECT_READ,
 	 .observe = note_observe,
 	 .seen = read_seen,

@@ -39,11 +39,11 @@ static bool is_confirmed(const struct step_ctx *c, const char *text)
 static void refuse(struct step_ctx *c, const struct feature_user *u)
 {
 	struct err *e = step_fail(c, ERR_LOSS_NOT_CONFIRMED,
-				  "%s needs the %s and was not confirmed to be lost",
-				  u->text, toggle_feature(c)->title);
+				  "%s depends on the %s and was not confirmed", u->text,
+				  toggle_feature(c)->title);
 
-	err_fix(e, "The feature is still on. Ask for the plan again, then send the "
-		   "request with its confirm.");
+	err_fix(e, "The feature is still enabled. Request the plan again, then send "
+		   "its confirm value.");
 }
 
 /* One at a time, each an effect of its own. */
@@ -84,7 +84,7 @@ void toggle_end_plan(struct step_ctx *c, struct exchange *x)
 void toggle_end_absorb(struct step_ctx *c, const struct answer *a)
 {
 	if (!a->ok && a->errc != ERR_CLOUD_NOT_FOUND)
-		step_fail_answer(c, a, "what needs the %s could not be deleted",
+		step_fail_answer(c, a, "what depends on the %s could not be deleted",
 				 toggle_feature(c)->title);
 	else
 		step_goto(c, c->step->name);

@@ -118,18 +118,7 @@ static const struct stake_spec pool_stake = {.observe = node_object_read_of_pool
 
 static const struct step delete_steps[] = {
 	EKS_ACCESS_STEP,
-<<<<<<< HEAD
-	{.name = "check_users",
-	 .phase = "check",
-	 .title = "Find pods on its nodes",
-	 .effect = EFFECT_READ,
-	 .stakes = true,
-	 .observe = users_observe,
-	 .seen = read_seen,
-	 .plan = users_plan},
-=======
-	STAKE_STEP("check_users", "Look for pods on its nodes", &pool_stake),
->>>>>>> 7868c61 (Features, node classes and pools ask for what would be lost; an undo of features sets them back)
+	STAKE_STEP("check_users", "Find pods on its nodes", &pool_stake),
 	NODE_OBJECT_DELETE_STEPS(&node_object_pool),
 	{.name = NULL},
 };
