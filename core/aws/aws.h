@@ -44,6 +44,13 @@ const char *aws_op_token_member(const struct aws_op *op);
 /* What the service does after its answer, as a sentence; NULL: it is done then. */
 const char *aws_op_goes_on(const struct aws_op *op);
 
+/* Whose keys are in use, as far as STS has said; see account.h. */
+struct aws_place {
+	int64_t generation; /* of the keys that it was asked of; 0: of none */
+	int64_t again_ms;   /* monotonic: until it is asked again */
+	char account[16];   /* "": it gave no answer */
+};
+
 struct aws {
 	struct transport *net;
 	struct aws_credentials *credentials; /* the provider chain */
@@ -54,6 +61,8 @@ struct aws {
 	/* Looks up AWS_ENDPOINT_URL and AWS_ENDPOINT_URL_<SERVICE>; getenv. */
 	const char *(*lookup)(void *ctx, const char *name);
 	void *lookup_ctx;
+	const char *account; /* keys of another are not used; NULL: not known yet */
+	struct aws_place place;
 	/* Correction of our clock learnt from a skew error, ms. */
 	int64_t skew_ms;
 	/* Waits between the tries of aws_read(); NULL: nanosleep. */
@@ -70,8 +79,8 @@ struct aws_result {
 	const char *code; /* the service's, cleaned: "ResourceInUse"; "" when none */
 	const char *message;
 	const char *request_id;
-	const char *fix;        /* what a person must do about it; NULL: it may pass */
-	int64_t retry_after_ms; /* what the service asked for; 0: nothing */
+	const char *fix;           /* what a person must do about it; NULL: it may pass */
+	int64_t retry_after_ms;    /* what the service asked for; 0: nothing */
 	const char *bucket_region; /* where S3 says that the bucket is; NULL */
 	/* Mapped: CLOUD_THROTTLED, CLOUD_DENIED, CREDENTIALS, CLOUD_NOT_FOUND … */
 	enum errc errc;

@@ -2,6 +2,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/aws/account.h"
 #include "core/aws/errors.h"
 #include "core/aws/op_table.h"
 #include "core/base/limits.h"
@@ -97,14 +98,36 @@ static bool same_keys(const struct aws_keys *x, const struct aws_keys *y)
 	       streq(t1 ? t1 : "", t2 ? t2 : "");
 }
 
+/*
+ * A lease leaves room for two sendings of timeout_ms. Keys that had to be asked for
+ * take their time out of it: what would then be sent too late is not sent.
+ */
+static bool keys_in_time(struct aws *aws, const struct aws_op *op, int64_t until_ms,
+			 struct arena *a, struct aws_keys *ret, struct err *e)
+{
+	if (op->unsigned_)
+		return true;
+	/* Who they are is asked with whatever keys there are. */
+	if (op == aws_op(AWS_STS_GetCallerIdentity)
+		    ? !aws_credentials_get(aws->credentials, a, ret, e)
+		    : !aws_keys(aws, until_ms, a, ret, e))
+		return false;
+	if (aws->clock->mono_ms(aws->clock) <= until_ms)
+		return true;
+	err_set(e, ERR_CREDENTIALS,
+		"the credentials came too late for this call; they are kept for the next");
+	return false;
+}
+
 /* Whether other keys can be had in place of those that were refused. */
-static bool renew_keys(struct aws *aws, struct aws_keys *keys, struct arena *a)
+static bool renew_keys(struct aws *aws, const struct aws_op *op, int64_t until_ms,
+		       struct aws_keys *keys, struct arena *a)
 {
 	struct aws_keys fresh;
 	struct err ignored = {0};
 
 	aws_credentials_drop(aws->credentials);
-	if (!aws_credentials_get(aws->credentials, a, &fresh, &ignored) ||
+	if (!keys_in_time(aws, op, until_ms, a, &fresh, &ignored) ||
 	    same_keys(keys, &fresh))
 		return false;
 	*keys = fresh;
@@ -129,24 +152,6 @@ static const char *refused_fix(struct aws *aws, const struct aws_keys *keys,
 		source, code);
 }
 
-/*
- * A lease leaves room for two sendings of timeout_ms. Keys that had to be asked for
- * take their time out of it: what would then be sent too late is not sent.
- */
-static bool keys_in_time(struct aws *aws, const struct aws_op *op, int64_t until_ms,
-			 struct arena *a, struct aws_keys *ret, struct err *e)
-{
-	if (op->unsigned_)
-		return true;
-	if (!aws_credentials_get(aws->credentials, a, ret, e))
-		return false;
-	if (aws->clock->mono_ms(aws->clock) <= until_ms)
-		return true;
-	err_set(e, ERR_CREDENTIALS,
-		"the credentials came too late for this call; they are kept for the next");
-	return false;
-}
-
 static void call(struct aws *aws, const struct aws_op *op, const json_t *in,
 		 int64_t timeout_ms, struct arena *a, struct aws_result *ret)
 {
@@ -165,7 +170,7 @@ static void call(struct aws *aws, const struct aws_op *op, const json_t *in,
 		return;
 	again = learn_skew(aws, &ans, ret->code);
 	if (!again && ret->errc == ERR_CREDENTIALS && !op->unsigned_) {
-		again = renew_keys(aws, &keys, a);
+		again = renew_keys(aws, op, until_ms, &keys, a);
 		if (!again)
 			ret->fix = refused_fix(aws, &keys, ret->code, a);
 	}

@@ -24,6 +24,7 @@ struct aws_credentials {
 	void *lookup_ctx;
 	struct arena keys_arena; /* holds `keys`, wiped when they change */
 	struct aws_keys keys;
+	int64_t generation;
 	bool have;
 	bool from_instance;
 	const char *source;      /* in keys_arena */
@@ -193,6 +194,7 @@ static bool refresh(struct aws_credentials *c, struct err *e)
 		arena_reset(&c->keys_arena);
 		c->keys = copied_keys(&c->keys_arena, &keys);
 		c->source = arena_strdup(&c->keys_arena, p.source);
+		c->generation++;
 		c->have = true;
 		c->from_instance = instance;
 		c->broken.code = ERR_NONE;
@@ -249,6 +251,11 @@ void aws_credentials_drop(struct aws_credentials *c)
 	c->keys = (struct aws_keys){0};
 	c->source = NULL;
 	arena_reset(&c->keys_arena);
+}
+
+int64_t aws_credentials_generation(const struct aws_credentials *c)
+{
+	return c->generation;
 }
 
 const char *aws_credentials_source(const struct aws_credentials *c)

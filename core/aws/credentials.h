@@ -53,6 +53,8 @@ bool aws_credentials_get(struct aws_credentials *c, struct arena *a, struct aws_
 			 struct err *e) __attribute__((warn_unused_result));
 /* The service said that they are no longer good: forget them. */
 void aws_credentials_drop(struct aws_credentials *c);
+/* From 1 on. Another number: other keys, or the same that were looked up anew. */
+int64_t aws_credentials_generation(const struct aws_credentials *c);
 /* Where the present keys come from, in words; NULL while there are none. */
 const char *aws_credentials_source(const struct aws_credentials *c);
 

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "core/aws/account.h"
 #include "core/aws/service.h"
 #include "core/aws/sigv4.h"
 #include "core/base/base64.h"
@@ -86,7 +87,8 @@ static bool mint(struct kube *k, const struct kube_target *t, int64_t now_ms,
 				     .wall_ms = now_ms};
 	const char *url;
 
-	if (!aws_credentials_get(k->aws->credentials, a, &keys, e))
+	if (!aws_keys(k->aws, k->aws->clock->mono_ms(k->aws->clock) + k->aws->timeout_ms,
+		      a, &keys, e))
 		return false;
 	url = sigv4_presign(&signer, &req, TOKEN_URL_EXPIRES_S, a);
 	*ret_until_ms = now_ms + TOKEN_LIFE_MS - TOKEN_MARGIN_MS;

@@ -179,6 +179,7 @@ static bool know(struct world *w, struct arena *keep, struct arena *scratch,
 			       "Use a database of its own for each account and region.");
 	}
 	w->where.account = arena_strdup(keep, db_text(&rows, 0, "account"));
+	w->aws.account = w->where.account;
 	w->where.partition = arena_strdup(keep, db_text(&rows, 0, "partition"));
 	w->where.caller_arn = arena_strdup(keep, db_text(&rows, 0, "caller_arn"));
 	return true;
@@ -224,6 +225,7 @@ static bool locate(struct world *w, struct arena *keep, struct arena *scratch,
 		w->where.region, partition_of(arn, scratch), arn))
 		return false;
 	w->where.account = arena_strdup(keep, account);
+	w->aws.account = w->where.account;
 	w->where.caller_arn = arena_strdup(keep, arn);
 	w->where.partition = partition_of(arn, keep);
 	return true;

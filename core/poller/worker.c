@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "core/aws/account.h"
 #include "core/base/rng.h"
 #include "core/db/db.h"
 #include "core/domain/node/refresh.h"
@@ -41,7 +42,7 @@ struct worker {
 	int64_t forgotten_at_ms;
 	int64_t credentials_at_ms;
 	int64_t locate_at_ms; /* STS has not said yet who we are; 0: it has */
-	int64_t promised_ms; /* monotonic: by when it said that it would be heard of */
+	int64_t promised_ms;  /* monotonic: by when it said that it would be heard of */
 };
 
 static int64_t mono_ms(void)
@@ -88,14 +89,15 @@ static void watch_credentials(struct worker *w)
 {
 	struct aws *aws = &w->world.aws;
 	struct err e = {0};
-	json_t *ignored;
+	json_t *caller;
 	bool valid;
 
 	if (mono_ms() < w->credentials_at_ms)
 		return;
 	w->credentials_at_ms = mono_ms() + CREDENTIALS_EVERY_MS;
 	valid = aws_read_page(aws, AWS_STS_GetCallerIdentity, json_new_object(&w->step),
-			      mono_ms() + IDENTITY_MS, &w->step, &ignored, &e);
+			      mono_ms() + IDENTITY_MS, &w->step, &caller, &e) &&
+		aws_is_ours(aws, caller, &e);
 	note_credentials(w, valid, &e);
 }
 

@@ -451,6 +451,96 @@ static void hang(void *ctx)
 	w->settings[0].value = "AKID3";
 }
 
+/* --- keys of another account -------------------------------------------------------- */
+
+#define CALLER(account)                                                                                  \
+	{                                                                                                \
+		.url = "https://sts.", .outcome = NET_ANSWERED, .status = 200,                           \
+		.body = "<GetCallerIdentityResponse><GetCallerIdentityResult><Arn>arn:aws:iam::" account \
+			":role/x</Arn><UserId>u</UserId><Account>" account                               \
+			"</Account></GetCallerIdentityResult></GetCallerIdentityResponse>"               \
+	}
+#define OURS   "111122223333"
+#define OTHERS "444455556666"
+
+static enum errc describe(struct world *w)
+{
+	struct aws_result r;
+
+	aws_call(&w->aws, AWS_SAGEMAKER_DescribeCluster, NULL, &w->arena, &r);
+	return r.errc;
+}
+
+/* A session that ends comes back as somebody else's: every read there would find
+ * nothing, and a deletion would take that for done. */
+Test(call, keys_of_another_account_are_sent_nowhere)
+{
+	struct world w;
+
+	open_world(&w);
+	w.aws.account = OURS;
+	FAKE_SCRIPT(&w.net, CALLER(OURS), OK("{}"), OK("{}"),
+		    REFUSED("ExpiredTokenException", ""), CALLER(OTHERS), CALLER(OTHERS),
+		    CALLER(OURS), OK("{}"));
+	/* Whose they are is asked once. */
+	cr_expect_eq(describe(&w), ERR_NONE);
+	cr_expect_eq(describe(&w), ERR_NONE);
+	cr_expect_eq(w.net.n_sent, 3);
+	w.net.after = rotate;
+	w.net.after_ctx = w.settings;
+	cr_expect_eq(describe(&w), ERR_CREDENTIALS);
+	cr_expect_eq(w.net.n_sent, 5, "%zu", w.net.n_sent);
+	w.net.after = NULL;
+	/* Nothing more for some seconds; then others are looked for. */
+	cr_expect_eq(describe(&w), ERR_CREDENTIALS);
+	cr_expect_eq(w.net.n_sent, 5);
+	clock_manual_advance(&w.clock, 6000);
+	cr_expect_eq(describe(&w), ERR_CREDENTIALS);
+	cr_expect_eq(w.net.n_sent, 6);
+	w.settings[0].value = "AKID1";
+	clock_manual_advance(&w.clock, 6000);
+	cr_expect_eq(describe(&w), ERR_NONE);
+	cr_expect_eq(w.net.n_sent, 8);
+	close_world(&w);
+}
+
+Test(call, what_another_account_is_told_says_whose_keys_they_are)
+{
+	struct world w;
+	struct aws_result r;
+	struct err e = {0};
+
+	open_world(&w);
+	w.aws.account = OURS;
+	FAKE_SCRIPT(&w.net, CALLER(OTHERS));
+	aws_call(&w.aws, AWS_SAGEMAKER_CreateCluster, NULL, &w.arena, &r);
+	cr_expect_eq(r.errc, ERR_CREDENTIALS);
+	cr_expect_not(r.ambiguous);
+	cr_expect_not(aws_err(aws_op(AWS_SAGEMAKER_CreateCluster), &r, &e));
+	cr_expect(strstr(e.detail, OURS) && strstr(e.detail, OTHERS), "%s", e.detail);
+	cr_expect_eq(err_retry(&e), RETRY_HUMAN);
+	cr_expect(strstr(e.fix, OURS), "%s", e.fix);
+	close_world(&w);
+}
+
+/* STS may be down while the others are not. */
+Test(call, keys_that_nobody_can_tell_of_are_believed_for_a_while)
+{
+	struct world w;
+
+	open_world(&w);
+	w.aws.account = OURS;
+	FAKE_SCRIPT(&w.net, {.url = "https://sts.", .outcome = NET_AMBIGUOUS}, OK("{}"),
+		    OK("{}"), CALLER(OTHERS));
+	cr_expect_eq(describe(&w), ERR_NONE);
+	cr_expect_eq(describe(&w), ERR_NONE);
+	cr_expect_eq(w.net.n_sent, 3);
+	clock_manual_advance(&w.clock, 31000);
+	cr_expect_eq(describe(&w), ERR_CREDENTIALS);
+	cr_expect_eq(w.net.n_sent, 4);
+	close_world(&w);
+}
+
 /* The lease was reckoned for two sendings: not for keys that take their time. */
 Test(call, late_keys_send_nothing_late)
 {
