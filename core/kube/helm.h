@@ -68,6 +68,8 @@ const char *helm_release_status(const json_t *secret_list, int64_t *ret_revision
 				int64_t *ret_modified_s);
 /* The name of the newest Secret; NULL: there is none. */
 const char *helm_release_record(const json_t *secret_list);
+/* The newest is being deleted: Helm still counts it until it is gone. */
+bool helm_release_going(const json_t *secret_list);
 /* The newest revision that is deployed; 0: none is. */
 int64_t helm_release_deployed(const json_t *secret_list);
 /* A label of the newest record; NULL when it has none. */

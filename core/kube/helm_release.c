@@ -51,6 +51,11 @@ const char *helm_release_record(const json_t *secret_list)
 	return json_str_at(newest(secret_list), "metadata.name");
 }
 
+bool helm_release_going(const json_t *secret_list)
+{
+	return json_str_at(newest(secret_list), "metadata.deletionTimestamp") != NULL;
+}
+
 int64_t helm_release_deployed(const json_t *secret_list)
 {
 	const json_t *secret = NULL;

@@ -27,7 +27,7 @@ static const char *arn(const struct question *q, const char *service, const char
 {
 	bool global = streq(service, "iam") || streq(service, "s3");
 
-	return arena_printf(q->a, "arn:aws:%s:%s:%s:%s", service,
+	return arena_printf(q->a, "arn:%s:%s:%s:%s:%s", cloud_partition(q->c), service,
 			    global ? "" : q->c->o.region,
 			    streq(service, "s3") ? "" : q->c->o.account, rest);
 }

@@ -43,8 +43,7 @@ struct cloud *cloud_new(const struct cloud_options *o)
 		keep(c, o->secret_key, "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY");
 	c->o.caller_arn =
 		o->caller_arn ? arena_strdup(&c->arena, o->caller_arn)
-			      : arena_printf(&c->arena, "arn:aws:iam::%s:user/operator",
-					     c->o.account);
+			      : cloud_arn_global(c, &c->arena, "iam", "user/operator");
 	c->o.kube_base_url = keep(c, o->kube_base_url, "https://127.0.0.1:0");
 	c->o.kube_ca_pem = keep(c, o->kube_ca_pem, "");
 	if (c->o.speed <= 0)

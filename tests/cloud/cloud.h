@@ -34,7 +34,7 @@ struct cloud_options {
 	struct clock *clock;
 	uint64_t seed;       /* of ids and seeded faults */
 	const char *account; /* "123456789012" */
-	const char *region;  /* "us-west-2" */
+	const char *region;  /* "us-west-2"; tells the partition */
 	const char *models;  /* file of pruned API models made by tests/cloud/models */
 	const char *access_key, *secret_key; /* the root caller that SigV4 knows */
 	const char *caller_arn;              /* of that caller */
@@ -50,6 +50,20 @@ struct cloud *cloud_new(const struct cloud_options *o);
 void cloud_free(struct cloud *c);
 struct clock *cloud_clock(struct cloud *c);
 const struct cloud_options *cloud_opts(struct cloud *c);
+
+/* --- names, by the partition of the region (arn.c) ------------------------ */
+
+const char *cloud_partition(struct cloud *c);  /* "aws-cn" */
+const char *cloud_dns_suffix(struct cloud *c); /* "amazonaws.com.cn" */
+/* "arn:PARTITION:SERVICE:REGION:ACCOUNT:REST"; without the region; of AWS's own. */
+const char *cloud_arn(struct cloud *c, struct arena *a, const char *service,
+		      const char *rest);
+const char *cloud_arn_global(struct cloud *c, struct arena *a, const char *service,
+			     const char *rest);
+const char *cloud_arn_of_aws(struct cloud *c, struct arena *a, const char *service,
+			     const char *rest);
+/* Whether it is one of that service in this partition. */
+bool cloud_arn_is(struct cloud *c, const char *arn, const char *service);
 
 /* --- the wire ---------------------------------------------------------- */
 

@@ -61,12 +61,19 @@ struct ec2_zone {
 	const char *id;   /* "usw2-az2" */
 	int index;        /* of the id, from 0 */
 	bool takes_eks;   /* EKS control planes cannot be placed everywhere */
+	/* "availability-zone"; near a town, "local-zone" or "wavelength-zone". */
+	const char *type;
+	const char *group;  /* "us-west-2-zg-1", "us-west-2-lax-1" */
+	const char *border; /* network border group: the region, or the group */
+	const char *opt_in; /* "opt-in-not-required", "opted-in" or "not-opted-in" */
 };
 
 /* Zones of the cloud's region in the order of their names. Strings live as
  * long as the cloud. */
 size_t ec2_zones(struct cloud *c, struct ec2_zone ret[EC2_ZONES_MAX]);
-/* By name or id; false: none. */
+/* Those near towns, likewise: the account has opted in to all but one of them. */
+size_t ec2_edge_zones(struct cloud *c, struct ec2_zone ret[EC2_ZONES_MAX]);
+/* By name or id, of both kinds; false: none. */
 bool ec2_find_zone(struct cloud *c, const char *name_or_id, struct ec2_zone *ret);
 
 /* --- instance types ----------------------------------------------------------- */

@@ -22,9 +22,9 @@ const char *iam_unique_id(struct cloud_call *call, const char *prefix)
 const char *iam_arn(struct cloud_call *call, const char *kind, const char *path,
 		    const char *name)
 {
-	return arena_printf(call->arena, "arn:aws:iam::%s:%s%s%s",
-			    cloud_opts(call->cloud)->account, kind, path ? path : "/",
-			    name);
+	return cloud_arn_global(
+		call->cloud, call->arena, "iam",
+		arena_printf(call->arena, "%s%s%s", kind, path ? path : "/", name));
 }
 
 json_t *iam_role_named(struct cloud_call *call)

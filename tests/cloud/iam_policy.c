@@ -6,6 +6,21 @@
 
 enum { VERSIONS_MAX = 5 };
 
+/* Behind "arn:PARTITION:iam::aws:policy/"; NULL: it is not one of AWS's. */
+static const char *managed_name(struct cloud *c, const char *arn)
+{
+	struct arena a;
+	const char *name = NULL;
+
+	arena_init(&a, 0);
+	const char *prefix = cloud_arn_of_aws(c, &a, "iam", "policy/");
+
+	if (arn && str_starts(arn, prefix))
+		name = arn + strlen(prefix);
+	arena_free(&a);
+	return name;
+}
+
 bool iam_policy_exists(struct cloud *c, const char *arn)
 {
 	static const char *const managed[] = {
@@ -44,12 +59,12 @@ bool iam_policy_exists(struct cloud *c, const char *arn)
 		"service-role/AmazonEKSServiceRolePolicy",
 		"service-role/AmazonSageMakerHyperPodServiceRolePolicy",
 	};
-	static const char prefix[] = "arn:aws:iam::aws:policy/";
+	const char *name = managed_name(c, arn);
 
-	if (!arn || !str_starts(arn, prefix))
+	if (!name)
 		return cloud_get(c, "iam.policy", arn);
 	for (size_t i = 0; i < sizeof(managed) / sizeof(*managed); i++)
-		if (streq(managed[i], arn + strlen(prefix)))
+		if (streq(managed[i], name))
 			return true;
 	return false;
 }
@@ -130,8 +145,7 @@ bool iam_get_policy(struct cloud_call *call, json_t **ret_out)
 {
 	const char *arn = json_str_at(call->in, "PolicyArn");
 
-	if (str_starts(arn, "arn:aws:iam::aws:policy/") &&
-	    iam_policy_exists(call->cloud, arn)) {
+	if (managed_name(call->cloud, arn) && iam_policy_exists(call->cloud, arn)) {
 		*ret_out = json_packf(call->arena, "{s:{s:s, s:s, s:s, s:b}}", "Policy",
 				      "PolicyName", strrchr(arn, '/') + 1, "Arn", arn,
 				      "DefaultVersionId", "v1", "IsAttachable", 1);

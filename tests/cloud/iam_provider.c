@@ -23,9 +23,9 @@ bool iam_create_oidc(struct cloud_call *call, json_t **ret_out)
 	if (!str_starts(url, https))
 		return cloud_fault(call, "InvalidInput",
 				   "Invalid Open ID Connect Provider URL");
-	const char *arn =
-		arena_printf(call->arena, "arn:aws:iam::%s:oidc-provider/%s",
-			     cloud_opts(call->cloud)->account, url + strlen(https));
+	const char *arn = cloud_arn_global(
+		call->cloud, call->arena, "iam",
+		arena_printf(call->arena, "oidc-provider/%s", url + strlen(https)));
 
 	if (cloud_get(call->cloud, "iam.oidc_provider", arn))
 		return cloud_fault(call, "EntityAlreadyExists",

@@ -48,8 +48,7 @@ static bool principal_fits(struct cloud *c, const json_t *principal, const char 
 	ok = has_text(value, who) || has_text(value, "*");
 	if (streq(kind, "AWS")) {
 		ok |= has_text(value, c->o.account);
-		ok |= has_text(value,
-			       arena_printf(&a, "arn:aws:iam::%s:root", c->o.account));
+		ok |= has_text(value, cloud_arn_global(c, &a, "iam", "root"));
 	}
 	arena_free(&a);
 	return ok;

@@ -10,8 +10,7 @@ enum { PAGE = 50, EVENTS_PAGE = 1000 };
 
 static const char *group_arn(struct cloud *c, struct arena *a, const char *name)
 {
-	return arena_printf(a, "arn:aws:logs:%s:%s:log-group:%s", c->o.region,
-			    c->o.account, name);
+	return cloud_arn(c, a, "logs", arena_printf(a, "log-group:%s", name));
 }
 
 static json_t *new_group(struct cloud *c, const char *name, int64_t now_ms)

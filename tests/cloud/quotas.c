@@ -141,9 +141,8 @@ static json_t *describe(struct cloud_call *call, const char *service, const char
 			  "ServiceCode", service, "ServiceName",
 			  streq(service, "sagemaker") ? "Amazon SageMaker" : service,
 			  "QuotaArn",
-			  arena_printf(call->arena, "arn:aws:servicequotas:%s:%s:%s/%s",
-				       cloud_opts(call->cloud)->region,
-				       cloud_opts(call->cloud)->account, service, code),
+			  cloud_arn(call->cloud, call->arena, "servicequotas",
+				    arena_printf(call->arena, "%s/%s", service, code)),
 			  "QuotaCode", code, "QuotaName", name, "Value", value, "Unit",
 			  "None", "Adjustable", 1, "GlobalQuota", streq(service, "iam"));
 }

@@ -13,6 +13,8 @@
 #include <strings.h>
 #include <time.h>
 
+#include "core/aws/partition.h"
+
 #include "tests/cloud/core.h"
 
 enum { DIGEST = 32, SKEW_MS = 5 * 60 * 1000, S3_SKEW_MS = 15 * 60 * 1000 };
@@ -392,8 +394,8 @@ static bool scope_is_ours(struct cloud *c, const struct wire *w)
 	bool global = streq(w->scope_service, "iam") || streq(w->scope_service, "sts");
 
 	/* Official clients sign IAM for their own region when the endpoint is
-	 * overridden, and for us-east-1 when it is not. */
-	if (global && streq(w->scope_region, "us-east-1"))
+	 * overridden, and for the partition's own when it is not. */
+	if (global && streq(w->scope_region, aws_partition_of(c->o.region)->iam_region))
 		return true;
 	return streq(w->scope_region, c->o.region);
 }

@@ -55,9 +55,10 @@ static bool open_session(struct cloud_call *call, const json_t *role, json_t **r
 	const char *secret = cloud_id(call->cloud, call->arena, "", 40);
 	const char *token =
 		cloud_id(call->cloud, call->arena, "IQoJb3JpZ2luX2VjE+/=", 320);
-	const char *arn = arena_printf(call->arena, "arn:aws:sts::%s:assumed-role/%s/%s",
-				       cloud_opts(call->cloud)->account,
-				       json_str_at(role, "RoleName"), session);
+	const char *arn =
+		cloud_arn_global(call->cloud, call->arena, "sts",
+				 arena_printf(call->arena, "assumed-role/%s/%s",
+					      json_str_at(role, "RoleName"), session));
 	const char *id =
 		arena_printf(call->arena, "%s:%s", json_str_at(role, "RoleId"), session);
 
@@ -110,9 +111,10 @@ static bool assume_role_with_web_identity(struct cloud_call *call, json_t **ret_
 	if (!issuer || !str_starts(issuer, "https://"))
 		return cloud_fault(call, "InvalidIdentityToken",
 				   "The ID Token provided is not a valid JWT.");
-	const char *provider = arena_printf(
-		call->arena, "arn:aws:iam::%s:oidc-provider/%s",
-		cloud_opts(call->cloud)->account, issuer + strlen("https://"));
+	const char *provider =
+		cloud_arn_global(call->cloud, call->arena, "iam",
+				 arena_printf(call->arena, "oidc-provider/%s",
+					      issuer + strlen("https://")));
 
 	if (!cloud_get(call->cloud, "iam.oidc_provider", provider))
 		return cloud_fault(

@@ -5,6 +5,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 import {test} from 'node:test';
 import {top} from '../stack/stack.mjs';
+import {end} from './faces.mjs';
+import {census, create, remove, succeeded, world} from './pipeline.mjs';
 
 const root = `${top}/tests/node_modules/.tools/awscli`;
 const find = dir => {
@@ -62,4 +64,21 @@ test('plain hosts of every service in every region', () => {
 		}
 	}
 	assert(n > 300, String(n));
+});
+
+test('the main job in China: every name is of its partition', async () => {
+	const region = 'cn-north-1';
+	const s = await world({cloudArgs: ['--list-lag-ms', '300', '--region', region], env: {INSTANTSTART_REGION: region}});
+
+	try {
+		await succeeded(s, (await create(s, 'north', {count: 1, zone: `${region}a`})).id);
+		const text = JSON.stringify(await s.cloud.state());
+
+		assert.match(text, /"arn:aws-cn:eks:cn-north-1:\d+:cluster\/is-north-[^"]*"|"arn:aws-cn:eks:cn-north-1:\d+:cluster\/north"/);
+		assert.doesNotMatch(text, /arn:aws:|us-west-2|dkr\.ecr\.[a-z0-9-]+\.amazonaws\.com\//);
+		await succeeded(s, (await remove(s, 'north')).id);
+		assert.deepEqual(await census(s, 'north'), {});
+	} finally {
+		await end(s);
+	}
 });

@@ -31,8 +31,8 @@ for (const part of ['render', 'simulated', 'job', 'real']) {
 		continue;
 	const {run} = await import(`./charts/${part}.mjs`);
 
-	fs.mkdirSync(`${dir}/${part}`);
-	await t.case(`part ${part}`, () => run(out, `${dir}/${part}`, t, charts));
+	fs.mkdirSync(`${dir}/of-${part}`);
+	await t.case(`part ${part}`, () => run(out, `${dir}/of-${part}`, t, charts));
 }
 const good = t.sum();
 

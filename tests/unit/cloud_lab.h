@@ -42,7 +42,7 @@ static inline const char *lab_models(struct arena *a)
 	return "cloud-models.json";
 }
 
-static inline struct cloud *lab_start(struct lab *l)
+static inline struct cloud *lab_start_in(struct lab *l, const char *region)
 {
 	arena_init(&l->arena, 1 << 28);
 	clock_manual_init(&l->clock, 1767323045000);
@@ -51,7 +51,7 @@ static inline struct cloud *lab_start(struct lab *l)
 		.clock = &l->clock.clock,
 		.seed = 7,
 		.account = "111122223333",
-		.region = "us-west-2",
+		.region = region,
 		.models = lab_models(&l->arena),
 		.access_key = "AKIALABEXAMPLE",
 		.secret_key = "a-secret-of-the-lab",
@@ -63,6 +63,11 @@ static inline struct cloud *lab_start(struct lab *l)
 	l->cloud = cloud_new(&o);
 	cr_assert_not_null(l->cloud, "no models in %s", o.models);
 	return l->cloud;
+}
+
+static inline struct cloud *lab_start(struct lab *l)
+{
+	return lab_start_in(l, "us-west-2");
 }
 
 static inline void lab_stop(struct lab *l)

@@ -160,6 +160,15 @@ Test(domain_parts, a_release_that_lost_its_helm_is_recovered_if_it_is_ours)
 		 .answers = RECORDS(RECORD("2", "uninstalling", OLD, OURS)),
 		 .says = {"call kubernetes:delete secrets",
 			  "recovery:", "!helm:uninstall"}},
+		{.id = "DP-02 the record is being deleted: Helm would still see it",
+		 RECONCILE = "hyperpod_install",
+		 .answers = RECORDS(
+			 "{'metadata':{'deletionTimestamp':'2026-01-02T03:04:00Z',"
+			 "'labels':{'version':'1','status':'pending-install',"
+			 "'modifiedAt':'" OLD "'" OURS "}}}"),
+		 .says = {"wait: the record of the release hyperpod-dependencies to be "
+			  "gone",
+			  "!call"}},
 		{.id = "DP-02 a person uninstalls it right now",
 		 RECONCILE = "hyperpod_install",
 		 .answers = RECORDS(RECORD("2", "uninstalling", YOUNG, OURS)),

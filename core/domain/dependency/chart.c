@@ -261,6 +261,10 @@ void chart_plan(struct step_ctx *c, struct exchange *x)
 	}
 	json_drop(c->data, arena_printf(c->arena, "early.%s", k->name));
 	status = helm_release_status(secrets, &revision, &modified_s);
+	if (helm_release_going(secrets)) {
+		step_wait(c, 2, "the record of the release %s to be gone", k->release);
+		return;
+	}
 	if (status && (str_starts(status, "pending-") || streq(status, "uninstalling"))) {
 		if (!is_abandoned(c, modified_s))
 			step_wait(c, 15, "the release %s, which is %s", k->release,

@@ -216,9 +216,9 @@ bool cfn_create_stack(struct cloud_call *c, json_t **ret_out)
 	if (same)
 		return cloud_fault(c, "AlreadyExistsException",
 				   "Stack [%s] already exists", name);
-	s.stack_id = arena_printf(c->arena, "arn:aws:cloudformation:%s:%s:stack/%s/%s",
-				  o->region, o->account, name,
-				  cloud_id(c->cloud, c->arena, "", 32));
+	s.stack_id = cloud_arn(c->cloud, c->arena, "cloudformation",
+			       arena_printf(c->arena, "stack/%s/%s", name,
+					    cloud_id(c->cloud, c->arena, "", 32)));
 	s.template = parse_template(c);
 	if (!s.template)
 		return false;

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/aws/partition.h"
 #include "core/base/buf.h"
 #include "core/base/str.h"
 #include "core/json/tree.h"
@@ -47,9 +48,9 @@ static json_t *resolve_pseudo(struct cfn_scope *s, const char *name)
 	if (streq(name, "AWS::AccountId"))
 		return text_of(s, s->account);
 	if (streq(name, "AWS::Partition"))
-		return text_of(s, "aws");
+		return text_of(s, aws_partition_of(s->region)->id);
 	if (streq(name, "AWS::URLSuffix"))
-		return text_of(s, "amazonaws.com");
+		return text_of(s, aws_partition_of(s->region)->dns_suffix);
 	if (streq(name, "AWS::StackName"))
 		return text_of(s, s->stack_name);
 	if (streq(name, "AWS::StackId"))

@@ -65,12 +65,12 @@ json_t *group_new(struct cloud *c, struct arena *a, const char *vpc_id, const ch
 		  const char *description, const json_t *tags, const char **ret_id)
 {
 	const char *id = cloud_id(c, a, "sg-", 17), *account = cloud_opts(c)->account;
-	json_t *group = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o}", "GroupId", id,
-				  "GroupName", name, "Description", description, "VpcId",
-				  vpc_id, "OwnerId", account, "SecurityGroupArn",
-				  arena_printf(a, "arn:aws:ec2:%s:%s:security-group/%s",
-					       cloud_opts(c)->region, account, id),
-				  "Tags", tags ? json_deep_copy(tags) : json_array());
+	json_t *group = json_pack(
+		"{s:s, s:s, s:s, s:s, s:s, s:s, s:o}", "GroupId", id, "GroupName", name,
+		"Description", description, "VpcId", vpc_id, "OwnerId", account,
+		"SecurityGroupArn",
+		cloud_arn(c, a, "ec2", arena_printf(a, "security-group/%s", id)), "Tags",
+		tags ? json_deep_copy(tags) : json_array());
 
 	cloud_put(c, "ec2.group", id, group);
 	/* Everything may leave; into the default group, only its own members. */

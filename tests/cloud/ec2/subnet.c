@@ -112,6 +112,10 @@ static bool choose_zone(struct cloud_call *call, struct ec2_zone *ret)
 	size_t n = ec2_zones(call->cloud, zone);
 	struct buf names;
 
+	/* Also near a town, if the account has opted in. */
+	if (!(name && id) && ec2_find_zone(call->cloud, name ? name : id, ret) &&
+	    !streq(ret->opt_in, "not-opted-in"))
+		return true;
 	*ret = zone[0];
 	if (!name && !id)
 		return true;
@@ -121,9 +125,6 @@ static bool choose_zone(struct cloud_call *call, struct ec2_zone *ret)
 				   "availabilityZoneId");
 	buf_init(&names, call->arena, 512);
 	for (size_t i = 0; i < n; i++) {
-		*ret = zone[i];
-		if (streq(zone[i].name, name) || streq(zone[i].id, id))
-			return true;
 		buf_printf(&names, "%s%s", i ? ", " : "", zone[i].name);
 	}
 	return cloud_fault(
@@ -166,8 +167,8 @@ bool ec2_create_subnet(struct cloud_call *call, json_t **ret_out)
 		&id);
 
 	json_put_str(subnet, "SubnetArn",
-		     arena_printf(call->arena, "arn:aws:ec2:%s:%s:subnet/%s",
-				  cloud_opts(call->cloud)->region, account, id));
+		     cloud_arn(call->cloud, call->arena, "ec2",
+			       arena_printf(call->arena, "subnet/%s", id)));
 	ec2_later(call->cloud, subnet, "State", "available", SUBNET_PENDING_MS);
 	*ret_out = json_packf(call->arena, "{s:O}", "Subnet",
 			      view(call->cloud, call->arena, subnet));

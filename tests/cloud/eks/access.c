@@ -5,8 +5,6 @@
 
 #include "tests/cloud/iam.h"
 
-#define POLICY_PREFIX "arn:aws:eks::aws:cluster-access-policy/"
-
 static const char *const policies[] = {
 	"AmazonEKSAdminPolicy",
 	"AmazonEKSClusterAdminPolicy",
@@ -33,7 +31,7 @@ const char *eks_principal(struct cloud *c, struct arena *a, const char *arn)
 	row = cloud_get(c, "iam.role", name);
 	return json_str_or(
 		row, "Arn",
-		arena_printf(a, "arn:aws:iam::%s:role/%s", cloud_opts(c)->account, name));
+		cloud_arn_global(c, a, "iam", arena_printf(a, "role/%s", name)));
 }
 
 static bool takes_entries(struct cloud_call *c, const json_t *cluster)
@@ -71,8 +69,9 @@ static const char *default_username(struct cloud_call *c, const char *principal)
 
 	if (!strstr(principal, ":role/"))
 		return principal;
-	return arena_printf(c->arena, "arn:aws:sts::%s:assumed-role/%s/{{SessionName}}",
-			    cloud_opts(c->cloud)->account, slash ? slash + 1 : "");
+	return cloud_arn_global(c->cloud, c->arena, "sts",
+				arena_printf(c->arena, "assumed-role/%s/{{SessionName}}",
+					     slash ? slash + 1 : ""));
 }
 
 static json_t *new_entry(struct cloud *c, struct arena *a, const char *cluster,
@@ -95,7 +94,7 @@ static json_t *new_entry(struct cloud *c, struct arena *a, const char *cluster,
 
 static bool principal_exists(struct cloud_call *c, const char *arn)
 {
-	if (strstr(arn, ":assumed-role/") || !str_starts(arn, "arn:aws:iam::"))
+	if (strstr(arn, ":assumed-role/") || !cloud_arn_is(c->cloud, arn, "iam"))
 		return false;
 	return !strstr(arn, ":role/") || strstr(arn, ":role/aws-service-role/") ||
 	       iam_find_role(c->cloud, arn);
@@ -216,11 +215,16 @@ bool eks_list_access_entries(struct cloud_call *c, json_t **ret_out)
 
 /* --- policies ------------------------------------------------------------ */
 
-static bool known_policy(const char *arn)
+static const char *policy_arn(struct cloud *c, struct arena *a, const char *name)
+{
+	return cloud_arn_of_aws(c, a, "eks",
+				arena_printf(a, "cluster-access-policy/%s", name));
+}
+
+static bool known_policy(struct cloud_call *c, const char *arn)
 {
 	for (size_t i = 0; i < N_POLICIES; i++)
-		if (str_starts(arn, POLICY_PREFIX) &&
-		    streq(arn + strlen(POLICY_PREFIX), policies[i]))
+		if (streq(arn, policy_arn(c->cloud, c->arena, policies[i])))
 			return true;
 	return false;
 }
@@ -240,7 +244,7 @@ bool eks_associate_access_policy(struct cloud_call *c, json_t **ret_out)
 
 	if (!entry)
 		return false;
-	if (!known_policy(arn))
+	if (!known_policy(c, arn))
 		return cloud_fault(c, "InvalidParameterException",
 				   "The policyArn %s is not a valid access policy", arn);
 	if (!streq(json_str_at(entry, "type"), "STANDARD"))
@@ -301,8 +305,8 @@ bool eks_list_policies(struct cloud_call *c, json_t **ret_out)
 	json_t *list = json_new_list(c->arena);
 
 	for (size_t i = 0; i < N_POLICIES; i++)
-		json_push(list, json_pack("{s:s,s:s+}", "name", policies[i], "arn",
-					  POLICY_PREFIX, policies[i]));
+		json_push(list, json_pack("{s:s,s:s}", "name", policies[i], "arn",
+					  policy_arn(c->cloud, c->arena, policies[i])));
 	return eks_page(c, "accessPolicies", list, ret_out);
 }
 
@@ -313,7 +317,7 @@ void eks_entry_put(struct cloud *c, struct arena *a, const char *cluster,
 	const char *key = eks_key(a, cluster, principal);
 	json_t *entry = cloud_get(c, EKS_ENTRIES, key);
 	json_t *scope = json_packf(a, "{s:s,s:[]}", "type", "cluster", "namespaces");
-	const char *arn = arena_printf(a, "%s%s", POLICY_PREFIX, policy ? policy : "");
+	const char *arn = policy_arn(c, a, policy ? policy : "");
 
 	if (!entry)
 		entry = cloud_put(c, EKS_ENTRIES, key,

@@ -12,7 +12,7 @@ static bool check_role(struct cloud_call *c)
 {
 	const char *arn = json_str_or(c->in, "roleArn", "");
 
-	if (!str_starts(arn, "arn:aws:iam::"))
+	if (!cloud_arn_is(c->cloud, arn, "iam"))
 		return bad(c, "The role ARN is not valid.");
 	if (iam_role_assumable(c->cloud, arn, "eks.amazonaws.com"))
 		return true;

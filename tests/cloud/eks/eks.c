@@ -51,9 +51,13 @@ bool eks_in_cluster(const char *key, const char *cluster)
 
 const char *eks_arn(struct cloud *c, struct arena *a, const char *rest)
 {
-	const struct cloud_options *o = cloud_opts(c);
+	return cloud_arn(c, a, "eks", rest);
+}
 
-	return arena_printf(a, "arn:aws:eks:%s:%s:%s", o->region, o->account, rest);
+const char *eks_image(struct cloud *c, struct arena *a)
+{
+	return arena_printf(a, "602401143452.dkr.ecr.%s.%s/eks/addon:v1",
+			    cloud_opts(c)->region, cloud_dns_suffix(c));
 }
 
 bool eks_page(struct cloud_call *c, const char *member, const json_t *list,

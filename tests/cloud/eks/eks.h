@@ -83,6 +83,8 @@ cloud_handler eks_create_access_entry, eks_describe_access_entry, eks_update_acc
 	eks_disassociate_access_policy, eks_list_associated_policies, eks_list_policies;
 cloud_handler eks_create_identity, eks_describe_identity, eks_update_identity,
 	eks_delete_identity, eks_list_identities;
+/* What an add-on runs, from the registry of the region. */
+const char *eks_image(struct cloud *c, struct arena *a);
 /* "arn:aws:sts::A:assumed-role/R/s" is the role's ARN. */
 const char *eks_principal(struct cloud *c, struct arena *a, const char *arn);
 /* Puts an entry as the service does for itself; policy may be NULL. */

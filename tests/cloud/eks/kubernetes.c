@@ -37,8 +37,8 @@ static void put_namespace(struct cloud *c, const char *cluster, const char *name
 		      "kubernetes", "status", "phase", "Active"));
 }
 
-static void put_workload(struct cloud *c, const char *cluster, const char *kind,
-			 const char *ns, const char *name, int replicas)
+static void put_workload(struct cloud *c, struct arena *a, const char *cluster,
+			 const char *kind, const char *ns, const char *name, int replicas)
 {
 	json_t *o = json_pack(
 		"{s:s,s:s,s:{s:s,s:s,s:{s:s}},s:{s:{s:{s:s}},s:{s:{s:{s:s}},s:{s:s,s:[{s:s,s:s}]}}}}",
@@ -46,8 +46,7 @@ static void put_workload(struct cloud *c, const char *cluster, const char *kind,
 		"namespace", ns, "labels", "eks.amazonaws.com/component", name, "spec",
 		"selector", "matchLabels", "k8s-app", name, "template", "metadata",
 		"labels", "k8s-app", name, "spec", "serviceAccountName", name,
-		"containers", "name", name, "image",
-		"602401143452.dkr.ecr.us-west-2.amazonaws.com/eks/addon:v1");
+		"containers", "name", name, "image", eks_image(c, a));
 
 	if (streq(kind, "Deployment"))
 		json_put_int(o, "spec.replicas", replicas);
@@ -91,16 +90,16 @@ void eks_kubernetes_start(struct cloud *c, struct arena *a, json_t *cluster)
 	json_put_str(cluster, "_kube_id", id);
 	put_endpoint(c, a, cluster, id);
 	json_put_str(cluster, "identity.oidc.issuer",
-		     arena_printf(a, "https://oidc.eks.%s.amazonaws.com/id/%s", o->region,
-				  id));
+		     arena_printf(a, "https://oidc.eks.%s.%s/id/%s", o->region,
+				  cloud_dns_suffix(c), id));
 	for (size_t i = 0; i < sizeof(namespaces) / sizeof(namespaces[0]); i++)
 		put_namespace(c, name, namespaces[i]);
 	if (!streq(json_str_at(cluster, "accessConfig.authenticationMode"), "API"))
 		put_aws_auth(c, name);
 	if (json_bool_or(cluster, "_self_managed", true)) {
-		put_workload(c, name, "DaemonSet", "kube-system", "aws-node", 0);
-		put_workload(c, name, "DaemonSet", "kube-system", "kube-proxy", 0);
-		put_workload(c, name, "Deployment", "kube-system", "coredns", 2);
+		put_workload(c, a, name, "DaemonSet", "kube-system", "aws-node", 0);
+		put_workload(c, a, name, "DaemonSet", "kube-system", "kube-proxy", 0);
+		put_workload(c, a, name, "Deployment", "kube-system", "coredns", 2);
 	}
 }
 

@@ -14,7 +14,7 @@ static const char inference[] = "amazon-sagemaker-hyperpod-inference";
 struct plan {
 	struct arena *a;
 	json_t *objects;
-	const char *ns;
+	const char *ns, *image;
 };
 
 static void add(struct plan *p, json_t *object)
@@ -50,8 +50,7 @@ static void workload(struct plan *p, const char *kind, const char *name,
 		"apiVersion", "apps/v1", "kind", kind, "metadata", meta(p, name), "spec",
 		"selector", "matchLabels", "k8s-app", name, "template", "metadata",
 		"labels", "k8s-app", name, "spec", "serviceAccountName", account_name,
-		"containers", "name", name, "image",
-		"602401143452.dkr.ecr.us-west-2.amazonaws.com/eks/addon:v1");
+		"containers", "name", name, "image", p->image);
 
 	json_put(o, "metadata.labels",
 		 json_pack("{s:s}", "eks.amazonaws.com/component", name));
@@ -159,13 +158,14 @@ static void endpoints(struct plan *p, const json_t *addon)
 	}
 }
 
-static json_t *objects_of(struct arena *a, const json_t *addon)
+static json_t *objects_of(struct arena *a, const json_t *addon, const char *image)
 {
 	const char *name = json_str_or(addon, "addonName", "");
 	const struct eks_addon_kind *k = eks_addon_kind(name);
 	const char *kind = streq(k->workload, "daemonset") ? "DaemonSet" : "Deployment";
 	const char *own = streq(name, "vpc-cni") ? "aws-node" : name;
-	struct plan p = {.a = a, .objects = json_new_list(a), .ns = k->ns};
+	struct plan p = {
+		.a = a, .objects = json_new_list(a), .ns = k->ns, .image = image};
 
 	if (streq(name, "cert-manager")) {
 		certificates(&p, addon);
@@ -286,7 +286,7 @@ void operator_apply(struct cloud *c, struct arena *a, json_t *addon)
 {
 	const char *cluster = json_str_or(addon, "clusterName", "");
 	const char *name = json_str_or(addon, "addonName", "");
-	json_t *now = objects_of(a, addon), *o;
+	json_t *now = objects_of(a, addon, eks_image(c, a)), *o;
 	const char *const *d = operator_definitions(name);
 	size_t i;
 

@@ -48,8 +48,8 @@ static bool may_become(struct cloud *c, struct arena *a, const char *cluster,
 	const json_t *eks = cloud_get(c, EKS_CLUSTERS, cluster);
 	const char *issuer = json_str_or(eks, "identity.oidc.issuer", "https://");
 	const char *host = issuer + sizeof("https://") - 1;
-	const char *provider = arena_printf(a, "arn:aws:iam::%s:oidc-provider/%s",
-					    cloud_opts(c)->account, host);
+	const char *provider =
+		cloud_arn_global(c, a, "iam", arena_printf(a, "oidc-provider/%s", host));
 	const json_t *role = iam_find_role(c, arn);
 	struct err e;
 	const json_t *trust =

@@ -22,7 +22,9 @@ static const char *principal_of(struct arena *a, const char *arn)
 	while (account > arn && account[-1] != ':')
 		account--;
 	name = role + strlen(":assumed-role/");
-	return arena_printf(a, "arn:aws:iam::%.*s:role/%.*s", (int)(role - account),
+	/* "arn:PARTITION" stays. */
+	return arena_printf(a, "%.*s:iam::%.*s:role/%.*s",
+			    (int)(strcspn(arn + 4, ":") + 4), arn, (int)(role - account),
 			    account, (int)strcspn(name, "/"), name);
 }
 

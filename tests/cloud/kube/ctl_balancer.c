@@ -183,9 +183,10 @@ static void made(struct ks *k, struct arena *a, const struct balancer *b,
 	if (b->zones > 0)
 		json_put(next, "status.loadBalancer.ingress",
 			 json_pack("[{s:s}]", "hostname",
-				   arena_printf(a, "k8s-%s.elb.%s.amazonaws.com",
+				   arena_printf(a, "k8s-%s.elb.%s.%s",
 						json_str_or(obj, "metadata.name", ""),
-						cloud_opts(k->cloud)->region)));
+						cloud_opts(k->cloud)->region,
+						cloud_dns_suffix(k->cloud))));
 	ks_update_if_changed(k, kind, obj, next);
 }
 

@@ -16,11 +16,9 @@ static const char *const passed[] = {"VpcConfig",           "Orchestrator",
 
 static const char *slr_arn(struct sm_work *w)
 {
-	return arena_printf(
-		w->arena,
-		"arn:aws:iam::%s:role/aws-service-role/"
-		"hyperpod.sagemaker.amazonaws.com/AWSServiceRoleForSageMakerHyperPod",
-		cloud_opts(w->cloud)->account);
+	return cloud_arn_global(w->cloud, w->arena, "iam",
+				"role/aws-service-role/hyperpod.sagemaker.amazonaws.com/"
+				"AWSServiceRoleForSageMakerHyperPod");
 }
 
 /* Each group's role may join nodes; the service's own role watches them. */
@@ -90,15 +88,14 @@ static bool check_quotas(struct cloud_call *c, const json_t *cluster)
 
 static json_t *new_cluster(struct cloud_call *c, const char *name)
 {
-	const struct cloud_options *o = cloud_opts(c->cloud);
 	const char *eks =
 		strrchr(json_str_or(c->in, "Orchestrator.Eks.ClusterArn", "/"), '/');
 	const char *id = cloud_id(c->cloud, c->arena, "", 12);
 	json_t *tags = json_object_get(c->in, "Tags"), *groups = json_array(), *g;
 	json_t *cluster = json_pack(
 		"{s:s,s:s,s:s,s:o,s:s,s:s,s:[]}", "ClusterName", name, "ClusterArn",
-		arena_printf(c->arena, "arn:aws:sagemaker:%s:%s:cluster/%s", o->region,
-			     o->account, id),
+		cloud_arn(c->cloud, c->arena, "sagemaker",
+			  arena_printf(c->arena, "cluster/%s", id)),
 		"ClusterStatus", "Creating", "CreationTime", cloud_seconds(c->now_ms),
 		"_id", id, "_eks", eks + 1, "_events");
 	size_t i;
@@ -159,14 +156,13 @@ static json_t *others(struct cloud *c)
 
 static json_t *other_row(struct cloud_call *c, const char *name)
 {
-	const struct cloud_options *o = cloud_opts(c->cloud);
 	json_t *seen = json_object_get(others(c->cloud), name);
 	json_t *row = json_own(c->arena, json_deep_copy(seen));
 
 	json_put_str(row, "ClusterName", name);
 	json_put_str(row, "ClusterArn",
-		     arena_printf(c->arena, "arn:aws:sagemaker:%s:%s:cluster/%s",
-				  o->region, o->account, name));
+		     cloud_arn(c->cloud, c->arena, "sagemaker",
+			       arena_printf(c->arena, "cluster/%s", name)));
 	json_put_int(row, "CreationTime", 1767225600);
 	if (!json_str_at(row, "ClusterStatus"))
 		json_put_str(row, "ClusterStatus", "InService");

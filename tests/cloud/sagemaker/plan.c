@@ -11,14 +11,13 @@ static json_t *plans(struct cloud *c)
 
 static json_t *plan_row(struct cloud *c, struct arena *a, const char *name, json_t *plan)
 {
-	const struct cloud_options *o = cloud_opts(c);
 	json_t *row = json_own(a, json_deep_copy(plan));
 
 	json_put_str(row, "TrainingPlanName", name);
 	if (!json_str_at(row, "TrainingPlanArn"))
 		json_put_str(row, "TrainingPlanArn",
-			     arena_printf(a, "arn:aws:sagemaker:%s:%s:training-plan/%s",
-					  o->region, o->account, name));
+			     cloud_arn(c, a, "sagemaker",
+				       arena_printf(a, "training-plan/%s", name)));
 	return row;
 }
 
@@ -31,8 +30,8 @@ const json_t *sm_plan_by_arn(struct cloud *c, const char *arn)
 		char want[256];
 		const struct cloud_options *o = cloud_opts(c);
 
-		snprintf(want, sizeof(want), "arn:aws:sagemaker:%s:%s:training-plan/%s",
-			 o->region, o->account, name);
+		snprintf(want, sizeof(want), "arn:%s:sagemaker:%s:%s:training-plan/%s",
+			 cloud_partition(c), o->region, o->account, name);
 		if (streq(json_str_or(plan, "TrainingPlanArn", want), arn))
 			return plan;
 	}

@@ -27,10 +27,11 @@ export function eksFlags(dir, cloudUrl, name)
 		`--authorization-webhook-cache-unauthorized-ttl=${REVIEW_TTL}`];
 }
 
-/** Starts the API server of the EKS cluster `name`, which is not made yet. */
-export async function planeOf(dir, cloudUrl, name)
+/** Starts the API server of the EKS cluster `name`, which is not made yet; flags: more
+ * of kube-apiserver's. */
+export async function planeOf(dir, cloudUrl, name, flags = [])
 {
-	const plane = await startPlane(dir, eksFlags(dir, cloudUrl, name));
+	const plane = await startPlane(dir, [...eksFlags(dir, cloudUrl, name), ...flags]);
 
 	await cloudOf(cloudUrl).settings({kube_external: {[name]: {endpoint: plane.url,
 		ca: fs.readFileSync(plane.ca, 'utf8')}}});
@@ -121,14 +122,14 @@ export function startClient(out, cluster, caFile, keys = KEYS)
 }
 
 /** Everything for the cases of the client; stop() ends it all. */
-export async function startWorld(out, dir)
+export async function startWorld(out, dir, flags = [])
 {
 	const cloud = await startCloud(out, dir);
 	const stops = [cloud.stop];
 
 	try {
 		const aws = awsOf(cloud.url, dir);
-		const plane = await planeOf(`${dir}/plane`, cloud.url, 'client');
+		const plane = await planeOf(`${dir}/plane`, cloud.url, 'client', flags);
 
 		stops.unshift(plane.stop);
 		const cluster = await createEks(aws, 'client');

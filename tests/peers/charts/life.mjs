@@ -123,6 +123,8 @@ const scenes = {
 
 		assert.equal((await w.helm('kuberay')).errc, 'cloud-conflict');
 		assert((await w.ask({do: 'delete', ...at})).ok);
+		/* Deleted in the foreground: the collector has the last word. */
+		await waitFor('the record is gone', async () => !(await w.ask({do: 'get', ...at})).ok, 30000, 50);
 		fine('over it', await w.helm('kuberay'));
 		assert.equal(await w.state('kuberay'), 'deployed 1');
 		assert.equal((await w.ask({do: 'get', api: 'apps/v1', plural: 'deployments', ns: k.ns, name: 'kuberay-operator'})).out.metadata.uid,

@@ -1,5 +1,7 @@
 // The published charts on a real API server: life.mjs there, then the whole main job.
 import fs from 'node:fs';
+import assert from 'node:assert/strict';
+import {answerFlags, answerFor} from '../apiserver/answer.mjs';
 import {planeProgram} from '../apiserver/plane.mjs';
 import {startWorld} from '../apiserver/world.mjs';
 import {life} from './life.mjs';
@@ -11,11 +13,17 @@ export async function run(out, dir, t, charts)
 		const at = `${dir}/${nodes}`;
 
 		fs.mkdirSync(at);
-		const w = await startWorld(out, at);
+		/* With a node webhooks answer; before it nobody serves them. */
+		const w = await startWorld(out, at, nodes ? answerFlags : []);
+		const answers = nodes ? await answerFor(w.plane) : null;
 
 		try {
 			await life({ask: w.ask, dir: at, real: true, plane: w.plane}, t, charts, nodes);
+			if (answers)
+				await t.case('real, a node: the webhooks were asked', () => assert(answers.asked.some(h =>
+					h === 'aws-load-balancer-webhook-service.kube-system.svc'), answers.asked.join()));
 		} finally {
+			await answers?.stop();
 			await w.stop();
 		}
 	}
