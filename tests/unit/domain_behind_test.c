@@ -101,3 +101,93 @@ Test(domain_behind, what_is_not_being_deleted_is_kept_by_nothing)
 		340);
 	arena_free(&a);
 }
+
+/* --- a role that is gone, a log that is another node's ---------------------------------
+ */
+
+#define WATCH .kind = "scale_instance_group", .step = "wait_group", .input
+#define TWO   "{'group_name':'gpu','count':2}"
+#define GROUP_WITH(role)                                                                 \
+	"'sagemaker:DescribeCluster':{'ClusterStatus':'InService','ClusterArn':"         \
+	"'arn:x/abc','NodeProvisioningMode':'Continuous','InstanceGroups':[{"            \
+	"'InstanceGroupName':'gpu','CurrentCount':1,'TargetCount':2,'ExecutionRole':"    \
+	"'arn:aws:iam::111122223333:role/" role "'}]}"
+#define FAILED(more)                                                                     \
+	"'sagemaker:ListClusterEvents':{'Events':[{'EventLevel':'Error','Description':"  \
+	"'Lifecycle scripts did not run successfully.'" more "}]}"
+#define TRUSTS(service)                                                                  \
+	"'iam:GetRole':{'Role':{'RoleName':'r','AssumeRolePolicyDocument':"              \
+	"'{\\'Statement\\':[{\\'Principal\\':{\\'Service\\':\\'" service "\\'}}]}'}}"
+#define LOGS                                                                              \
+	"'logs:DescribeLogStreams':{'logStreams':["                                       \
+	"{'logStreamName':'LifecycleConfig/gpu/i-0a','lastEventTimestamp':100},"          \
+	"{'logStreamName':'LifecycleConfig/gpu/i-0b','lastEventTimestamp':300},"          \
+	"{'logStreamName':'LifecycleConfig/gpu/i-0c','lastEventTimestamp':200}]},"        \
+	"'logs:DescribeLogStreams LifecycleConfig/gpu/i-0c':{'logStreams':["              \
+	"{'logStreamName':'LifecycleConfig/gpu/i-0c','lastEventTimestamp':200}]},"        \
+	"'logs:GetLogEvents LifecycleConfig/gpu/i-0a':{'events':[{'message':'well'}]},"   \
+	"'logs:GetLogEvents LifecycleConfig/gpu/i-0b':{'events':[{'message':'newest'}]}," \
+	"'logs:GetLogEvents LifecycleConfig/gpu/i-0c':{'events':[{'message':'its own'}]}"
+
+Test(domain_behind, a_node_that_cannot_begin_is_not_its_script_s_fault)
+{
+	static const struct scene rows[] = {
+		{"deleted", WATCH = TWO,
+		 .answers = "{" GROUP_WITH("gone") "," FAILED("") "," LOGS "}",
+		 .says = {"fail node-failed human",
+			  "have no role: arn:aws:iam::111122223333:role/gone",
+			  "Make the role again", "!Mend the script"}},
+		{"made anew for another service", WATCH = TWO,
+		 .answers = "{" GROUP_WITH("r") "," FAILED("") "," TRUSTS(
+			 "ec2.amazonaws.com") "," LOGS "}",
+		 .says = {"fail node-failed human", "it trusts ec2.amazonaws.com",
+			  "Add sagemaker.amazonaws.com", "!Mend the script"}},
+		{"the script's after all, by the newest log", WATCH = TWO,
+		 .answers = "{" GROUP_WITH("r") "," FAILED("") "," TRUSTS(
+			 "sagemaker.amazonaws.com") "," LOGS "}",
+		 .says = {"fail lifecycle-script human", "on a node of gpu: i-0b",
+			  "newest", "!well"}},
+		{"by the log of the node that failed", WATCH = TWO,
+		 .answers =
+			 "{" GROUP_WITH("r") "," FAILED(",'InstanceId':'i-0c'") "," TRUSTS(
+				 "sagemaker.amazonaws.com") "," LOGS "}",
+		 .says = {"fail lifecycle-script human", "on a node of gpu: i-0c",
+			  "its own", "!newest"}},
+		/* Who may not look at roles learns of the script as before. */
+		{"a role that may not be looked at", WATCH = TWO,
+		 .answers = "{" GROUP_WITH("r") "," FAILED(
+			 "") ",'iam:GetRole':{'!':"
+			     "'AccessDenied','status':403}," LOGS "}",
+		 .says = {"fail lifecycle-script human"}},
+	};
+
+	SCENES_HOLD(rows);
+}
+
+/* The plan of more nodes knows it before any is asked for. */
+Test(domain_behind, more_nodes_are_not_asked_for_with_a_role_that_is_gone)
+{
+#define SCALE(n)                                                                         \
+	.kind = "scale_instance_group", .input = "{'group_name':'gpu','count':" n "}"
+	static const struct scene rows[] = {
+		{"read", SCALE("3"), .step = "read_group",
+		 .answers = "{" GROUP_WITH("gone") "}",
+		 .says = {"'group_role':'arn:aws:iam::111122223333:role/gone'"}},
+		{"fewer need none", SCALE("1"), .step = "read_group",
+		 .answers = "{" GROUP_WITH("gone") "}", .says = {"!role/gone'"}},
+		{"gone", SCALE("3"), .step = "check_role",
+		 .data = "{'group_role':'arn:aws:iam::111122223333:role/gone'}",
+		 .says = {"fail state-conflict", "there is no role", "Make it again",
+			  "!/execution_role_arn"}},
+		{"of another service", SCALE("3"), .step = "check_role",
+		 .data = "{'group_role':'arn:aws:iam::111122223333:role/r'}",
+		 .answers = "{" TRUSTS("ec2.amazonaws.com") "}",
+		 .says = {"fail state-conflict", "trusts ec2.amazonaws.com"}},
+		{"well", SCALE("3"), .step = "check_role",
+		 .data = "{'group_role':'arn:aws:iam::111122223333:role/r'}",
+		 .answers = "{" TRUSTS("sagemaker.amazonaws.com") "}",
+		 .says = {"advance"}},
+	};
+
+	SCENES_HOLD(rows);
+}

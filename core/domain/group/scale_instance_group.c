@@ -68,6 +68,10 @@ static void read_plan(struct step_ctx *c, struct exchange *x)
 	step_save(c, "from", json_integer(target));
 	group_note_count(c, target);
 	step_save(c, "more", json_integer(wanted - target));
+	step_save(c, "group_role",
+		  wanted > target && json_str_at(g, "ExecutionRole")
+			  ? json_string(json_str_at(g, "ExecutionRole"))
+			  : json_null());
 	step_save(c, "known", scale_logical_ids(c));
 }
 
@@ -157,6 +161,7 @@ static const struct step steps[] = {
 	 .seen = read_seen,
 	 .plan = room_plan,
 	 .on_fail = preflight_note},
+	PREFLIGHT_ROLE_STEP(preflight_note),
 	PREFLIGHT_VERDICT("read_group"),
 	{.name = "add_nodes",
 	 .phase = "nodes",

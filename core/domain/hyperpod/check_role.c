@@ -1,5 +1,5 @@
 /*
- * check_role.c - whether SageMaker may take the caller's execution role.
+ * check_role.c - whether SageMaker may take the nodes' execution role.
  *
  * The refusal would come after network and scripts are made, in words that also
  * fit a role that is too young.
@@ -14,9 +14,17 @@
 
 static const char principal[] = "sagemaker.amazonaws.com";
 
+/* Given by the caller, else of the group that gets more nodes. */
+static const char *role_arn(const struct step_ctx *c)
+{
+	const char *given = step_input(c, "execution_role_arn");
+
+	return given ? given : json_str_at(c->data, "group_role");
+}
+
 bool role_trust_observe(struct step_ctx *c, struct exchange *x)
 {
-	const char *arn = step_input(c, "execution_role_arn");
+	const char *arn = role_arn(c);
 	const char *slash = arn ? strrchr(arn, '/') : NULL;
 
 	return slash && read_aws(c, x, "given_role", AWS_IAM_GetRole,
@@ -25,7 +33,8 @@ bool role_trust_observe(struct step_ctx *c, struct exchange *x)
 
 void role_trust_plan(struct step_ctx *c, struct exchange *x)
 {
-	const char *arn = step_input(c, "execution_role_arn");
+	const bool given = step_input(c, "execution_role_arn");
+	const char *arn = role_arn(c);
 	const json_t *role = json_at(saw(c, "given_role"), "Role");
 	const char *trusts;
 	struct err *e;
@@ -34,9 +43,16 @@ void role_trust_plan(struct step_ctx *c, struct exchange *x)
 	if (!arn)
 		return;
 	if (saw_missing(c, "given_role")) {
-		e = step_fail(c, ERR_INVALID_INPUT, "there is no role %s", arn);
-		err_field(e, "/execution_role_arn", arn,
-			  "a role of this account, or none: then one is made");
+		e = step_fail(c, given ? ERR_INVALID_INPUT : ERR_STATE_CONFLICT,
+			      "there is no role %s", arn);
+		err_field(e, given ? "/execution_role_arn" : "", arn,
+			  given ? "a role of this account, or none: then one is made"
+				: "the role of the group's nodes");
+		if (!given)
+			err_fix(e,
+				"Nodes start with this role. Make it again: of the same "
+				"name, trusting %s, with the policies that it had.",
+				principal);
 		return;
 	}
 	if (!role) {
@@ -47,8 +63,9 @@ void role_trust_plan(struct step_ctx *c, struct exchange *x)
 	trusts = hyperpod_role_trusts(c, role, principal);
 	if (!trusts)
 		return;
-	e = step_fail(c, ERR_INVALID_INPUT, "the role %s trusts %s, not %s", arn, trusts,
-		      principal);
-	err_field(e, "/execution_role_arn", arn, "a role that SageMaker may assume");
+	e = step_fail(c, given ? ERR_INVALID_INPUT : ERR_STATE_CONFLICT,
+		      "the role %s trusts %s, not %s", arn, trusts, principal);
+	err_field(e, given ? "/execution_role_arn" : "", arn,
+		  "a role that SageMaker may assume");
 	err_fix(e, "Add %s to the role's trust policy (sts:AssumeRole).", principal);
 }

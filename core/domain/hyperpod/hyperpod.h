@@ -33,12 +33,13 @@ const char *hyperpod_role_trusts(struct step_ctx *c, const json_t *role,
 
 /*
  * Why a node could not join, told by AWS's words (case CC-10): its scripts
- * failed (then their log is read), or it failed before any script ran, for EFA
- * or for the network (then no log will ever exist). node_trouble_fail() fails
- * the step; both do nothing for other words.
+ * failed (then their log is read), its role is gone, or it failed before any script ran,
+ * for EFA or for the network (then no log will ever exist). node_trouble_fail() fails the
+ * step; both do nothing for other words.
  */
 bool node_trouble_is(const char *text);
-bool node_trouble_read(struct step_ctx *c, struct exchange *x, const char *text);
+bool node_trouble_read(struct step_ctx *c, struct exchange *x, const char *text,
+		       const char *instance /* that the words are of; "": not said */);
 bool node_trouble_fail(struct step_ctx *c, const char *text);
 
 /* Until current = target and as many nodes are Ready; see watch_nodes.c. */

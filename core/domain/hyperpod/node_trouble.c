@@ -44,20 +44,86 @@ static const char *log_group(const struct step_ctx *c)
 			    slash ? slash + 1 : "");
 }
 
-/* The newest lifecycle log of the group, then its last lines. */
-bool node_trouble_read(struct step_ctx *c, struct exchange *x, const char *text)
+/* --- the role that they start with ------------------------------------------------ */
+
+static const char role_service[] = "sagemaker.amazonaws.com";
+
+static const char *group_role(const struct step_ctx *c)
+{
+	return json_str_at(json_find(json_at(saw(c, "hyperpod"), "InstanceGroups"),
+				     "InstanceGroupName", step_input(c, "group_name")),
+			   "ExecutionRole");
+}
+
+static bool role_read(struct step_ctx *c, struct exchange *x)
+{
+	const char *arn = group_role(c), *slash = arn ? strrchr(arn, '/') : NULL;
+
+	return slash && read_aws(c, x, "nodes_role", AWS_IAM_GetRole,
+				 json_packf(c->arena, "{s:s}", "RoleName", slash + 1));
+}
+
+/* Without it nothing is downloaded, run or logged: the script is not to blame. */
+static bool role_failed(struct step_ctx *c, const char *text)
+{
+	const json_t *role = json_at(saw(c, "nodes_role"), "Role");
+	const char *trusts = role ? hyperpod_role_trusts(c, role, role_service) : NULL;
+	struct err *e;
+
+	if (!trusts && !saw_missing(c, "nodes_role"))
+		return false;
+	e = step_fail(c, ERR_NODE_FAILED,
+		      trusts ? "the nodes of %s cannot use their role %s: it trusts %s"
+			     : "the nodes of %s have no role: %s has been deleted",
+		      step_input(c, "group_name"), group_role(c), trusts);
+	err_because(e, "sagemaker:cluster-event", "", text, NULL);
+	if (trusts)
+		err_fix(e,
+			"Add %s to the role's trust policy (sts:AssumeRole), then "
+			"retry.",
+			role_service);
+	else
+		err_fix(e,
+			"Make the role again: of the same name, trusting %s, with the "
+			"policies that it had. Then retry.",
+			role_service);
+	return true;
+}
+
+/* Streams come by name, and those of nodes that are well are among them: with a prefix
+ * the service does not sort by time. NULL: there is none. */
+static const char *newest_stream(const struct step_ctx *c)
+{
+	const char *newest = NULL;
+	int64_t at = -1;
+	size_t i;
+	json_t *v;
+
+	json_array_foreach(json_at(saw(c, "streams"), "logStreams"), i, v)
+		if (json_int_or(v, "lastEventTimestamp", 0) > at) {
+			at = json_int_or(v, "lastEventTimestamp", 0);
+			newest = json_str_at(v, "logStreamName");
+		}
+	return newest;
+}
+
+/* The lifecycle log of that instance, or the newest of the group; its last lines. */
+bool node_trouble_read(struct step_ctx *c, struct exchange *x, const char *text,
+		       const char *instance)
 {
 	const char *stream;
 
 	if (trouble_of(text) != SCRIPT_TROUBLE)
 		return false;
+	if (role_read(c, x))
+		return true;
 	if (read_aws(c, x, "streams", AWS_LOGS_DescribeLogStreams,
 		     json_packf(c->arena, "{s:s, s:o}", "logGroupName", log_group(c),
 				"logStreamNamePrefix",
-				json_sprintf("LifecycleConfig/%s/",
-					     step_input(c, "group_name")))))
+				json_sprintf("LifecycleConfig/%s/%s",
+					     step_input(c, "group_name"), instance))))
 		return true;
-	stream = json_str_at(saw(c, "streams"), "logStreams.0.logStreamName");
+	stream = newest_stream(c);
 	return stream &&
 	       read_aws(c, x, "log", AWS_LOGS_GetLogEvents,
 			json_packf(c->arena, "{s:s, s:s, s:b, s:i}", "logGroupName",
@@ -68,9 +134,12 @@ bool node_trouble_read(struct step_ctx *c, struct exchange *x, const char *text)
 static void script_failed(struct step_ctx *c, const char *text)
 {
 	const json_t *lines = json_at(saw(c, "log"), "events");
+	const char *stream = newest_stream(c),
+		   *slash = stream ? strrchr(stream, '/') : NULL;
 	struct err *e = step_fail(c, ERR_LIFECYCLE_SCRIPT,
-				  "the lifecycle script failed on a node of %s",
-				  step_input(c, "group_name"));
+				  "the lifecycle script failed on a node of %s%s%s",
+				  step_input(c, "group_name"), slash ? ": " : "",
+				  slash ? slash + 1 : "");
 	struct buf tail;
 	size_t i;
 	json_t *line;
@@ -118,7 +187,8 @@ bool node_trouble_fail(struct step_ctx *c, const char *text)
 
 	switch (trouble_of(text)) {
 	case SCRIPT_TROUBLE:
-		script_failed(c, text);
+		if (!role_failed(c, text))
+			script_failed(c, text);
 		return true;
 	case EFA_TROUBLE:
 		node_failed(c, text, "EFA's health check failed",

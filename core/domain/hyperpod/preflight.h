@@ -32,7 +32,7 @@ void training_plan_plan(struct step_ctx *c, struct exchange *x);
 bool own_script_observe(struct step_ctx *c, struct exchange *x);
 void own_script_plan(struct step_ctx *c, struct exchange *x);
 
-/* Of a role that the caller brings: SageMaker may assume it. */
+/* Of the role that the caller brings, or data.group_role: SageMaker may assume it. */
 bool role_trust_observe(struct step_ctx *c, struct exchange *x);
 void role_trust_plan(struct step_ctx *c, struct exchange *x);
 

@@ -100,6 +100,16 @@ static const char *trouble_text(const struct step_ctx *c)
 	return node_trouble_is(message) ? message : event_text(c);
 }
 
+/* Whose failure it is; "": not said. */
+static const char *failed_instance(const struct step_ctx *c)
+{
+	const json_t *event = newest(c);
+
+	return streq(json_str_at(event, "EventLevel"), "Error")
+		       ? json_str_or(event, "InstanceId", "")
+		       : "";
+}
+
 /* Of the group alone, in small pages: a node is large, and a cluster has many. */
 static bool read_group_nodes(struct step_ctx *c, struct exchange *x)
 {
@@ -134,7 +144,7 @@ bool watch_nodes_observe(struct step_ctx *c, struct exchange *x)
 				 json_packf(c->arena, "{s:s, s:s}", "EventId", event_id,
 					    "ClusterName", hyperpod_name(c))))
 		return true;
-	return node_trouble_read(c, x, trouble_text(c));
+	return node_trouble_read(c, x, trouble_text(c), failed_instance(c));
 }
 
 /* --- what it comes to ----------------------------------------------------------------
