@@ -4,22 +4,36 @@
 #include "core/base/str.h"
 #include "core/json/tree.h"
 
+/* S3's versions are paged by two tokens at once: "KeyMarker,VersionIdMarker". */
+static const char *text_of(const json_t *tree, struct str name)
+{
+	return json_string_value(json_object_getn(tree, name.p, name.n));
+}
+
 json_t *aws_next_page(const struct aws_op *op, const json_t *in, const json_t *out,
 		      struct arena *a)
 {
-	const char *token, *previous;
+	struct str ins = str_of(op->in_token), outs = str_of(op->out_token);
+	bool same = true;
 	json_t *next;
 
 	if (!op->in_token || (op->more && !json_is_true(json_object_get(out, op->more))))
 		return NULL;
-	token = json_string_value(json_object_get(out, op->out_token));
-	previous = json_string_value(json_object_get(in, op->in_token));
-	/* CloudWatch Logs says "the end" by giving the same token again. */
-	if (!token || !*token || streq(token, previous))
-		return NULL;
 	next = in ? json_own(a, json_deep_copy(in)) : json_new_object(a);
-	json_object_set_new(next, op->in_token, json_string(token));
-	return next;
+	for (bool first = true; ins.p; first = false) {
+		const struct str to = str_cut(&ins, ',');
+		const char *token = text_of(out, str_cut(&outs, ','));
+
+		/* CloudWatch Logs says "the end" by giving the same token again. */
+		if (first && (!token || !*token))
+			return NULL;
+		same &= streq(token, text_of(in, to));
+		if (token && *token)
+			json_object_setn_new(next, to.p, to.n, json_string(token));
+		else
+			json_object_deln(next, to.p, to.n);
+	}
+	return same ? NULL : next;
 }
 
 void aws_join_page(const struct aws_op *op, json_t *all, const json_t *out)

@@ -55,6 +55,11 @@ static const char *action_of(enum aws_op_id id, struct arena *a)
 		{AWS_S3_HeadBucket, "s3:ListBucket"},
 		{AWS_S3_DeleteObjects, "s3:DeleteObject"},
 		{AWS_S3_ListObjectsV2, "s3:ListBucket"},
+		{AWS_S3_ListObjectVersions, "s3:ListBucketVersions"},
+		{AWS_S3_ListMultipartUploads, "s3:ListBucketMultipartUploads"},
+		{AWS_S3_GetObjectLockConfiguration,
+		 "s3:GetBucketObjectLockConfiguration"},
+		{AWS_S3_HeadObject, "s3:GetObject"},
 		{AWS_S3_GetPublicAccessBlock, "s3:GetBucketPublicAccessBlock"},
 		{AWS_S3_PutPublicAccessBlock, "s3:PutBucketPublicAccessBlock"},
 	};

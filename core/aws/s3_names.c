@@ -16,6 +16,11 @@ static const struct bound in_query[] = {
 	{"FetchOwner", "fetch-owner"},
 	{"StartAfter", "start-after"},
 	{"VersionId", "versionId"},
+	{"KeyMarker", "key-marker"},
+	{"VersionIdMarker", "version-id-marker"},
+	{"UploadIdMarker", "upload-id-marker"},
+	{"MaxUploads", "max-uploads"},
+	{"UploadId", "uploadId"},
 	{"PartNumber", "partNumber"},
 	{"MaxBuckets", "max-buckets"},
 	{"BucketRegion", "bucket-region"},
@@ -61,6 +66,9 @@ const struct s3_answer_header s3_answer_headers[] = {
 	{"x-amz-storage-class", "StorageClass", NAME_STR},
 	{"x-amz-checksum-crc32", "ChecksumCRC32", NAME_STR},
 	{"x-amz-expiration", "Expiration", NAME_STR},
+	{"x-amz-object-lock-mode", "ObjectLockMode", NAME_STR},
+	{"x-amz-object-lock-retain-until-date", "ObjectLockRetainUntilDate", NAME_STR},
+	{"x-amz-object-lock-legal-hold", "ObjectLockLegalHoldStatus", NAME_STR},
 	{0},
 };
 

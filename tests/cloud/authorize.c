@@ -50,6 +50,13 @@ static const char *action_of(const struct question *q)
 		{"s3", "HeadObject", "s3:GetObject"},
 		{"s3", "CopyObject", "s3:PutObject"},
 		{"s3", "DeleteObjects", "s3:DeleteObject"},
+		{"s3", "ListObjectVersions", "s3:ListBucketVersions"},
+		{"s3", "ListMultipartUploads", "s3:ListBucketMultipartUploads"},
+		{"s3", "GetObjectLockConfiguration",
+		 "s3:GetBucketObjectLockConfiguration"},
+		{"s3", "PutObjectLockConfiguration",
+		 "s3:PutBucketObjectLockConfiguration"},
+		{"s3", "CreateMultipartUpload", "s3:PutObject"},
 		{"s3", "PutPublicAccessBlock", "s3:PutBucketPublicAccessBlock"},
 		{"s3", "GetPublicAccessBlock", "s3:GetBucketPublicAccessBlock"},
 		{"s3", "PutBucketEncryption", "s3:PutEncryptionConfiguration"},
@@ -353,11 +360,30 @@ static void ask_iam(struct question *q, const char *action)
 		need(q, "iam:TagOpenIDConnectProvider", on, NULL);
 }
 
+/* Of a version another action is asked for, object by object. */
+static const char *of_version(const char *action, bool version)
+{
+	if (version && streq(action, "s3:DeleteObject"))
+		return "s3:DeleteObjectVersion";
+	return version && streq(action, "s3:GetObject") ? "s3:GetObjectVersion" : action;
+}
+
 static void ask_s3(struct question *q, const char *action)
 {
 	const char *bucket = text(q, "Bucket"), *key = text(q, "Key");
+	const json_t *objects = json_at(q->in, "Delete.Objects");
+	size_t i;
+	json_t *one;
 
-	need(q, action,
+	json_array_foreach(objects, i, one)
+		need(q, of_version(action, json_at(one, "VersionId")),
+		     arn(q, "s3",
+			 arena_printf(q->a, "%s/%s", bucket,
+				      json_str_or(one, "Key", ""))),
+		     NULL);
+	if (json_array_size(objects) > 0)
+		return;
+	need(q, of_version(action, text(q, "VersionId")),
 	     !bucket ? "*"
 		     : arn(q, "s3",
 			   key ? arena_printf(q->a, "%s/%s", bucket, key) : bucket),

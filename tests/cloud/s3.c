@@ -143,6 +143,12 @@ static bool create_bucket(struct cloud_call *call, json_t **ret_out)
 				    "_objects", "_encryption", "AES256", "_public_block",
 				    "BlockPublicAcls", 1, "IgnorePublicAcls", 1,
 				    "BlockPublicPolicy", 1, "RestrictPublicBuckets", 1));
+		if (json_bool_or(call->in, "ObjectLockEnabledForBucket", false)) {
+			json_put_str(cloud_get(call->cloud, "s3.bucket", name),
+				     "_versioning", "Enabled");
+			json_put_str(cloud_get(call->cloud, "s3.bucket", name),
+				     "_lock.ObjectLockEnabled", "Enabled");
+		}
 		cloud_effect(call->cloud, "s3.bucket", name, "create");
 	}
 	*ret_out = json_packf(call->arena, "{s:s}", "Location",
@@ -167,7 +173,7 @@ static bool delete_bucket(struct cloud_call *call, json_t **ret_out)
 	(void)ret_out;
 	if (!bucket)
 		return false;
-	if (json_object_size(json_object_get(bucket, "_objects")) > 0) {
+	if (s3_holds_anything(bucket)) {
 		call->fault_status = 409;
 		return cloud_fault(call, "BucketNotEmpty",
 				   "The bucket you tried to delete is not empty");
@@ -400,6 +406,11 @@ static const struct cloud_op ops[] = {
 	{"DeleteObjects", true, s3_delete_objects},
 	{"ListObjectsV2", false, s3_list_objects},
 	{"ListObjectVersions", false, s3_list_versions},
+	{"PutObjectLockConfiguration", true, s3_put_lock},
+	{"GetObjectLockConfiguration", false, s3_get_lock},
+	{"CreateMultipartUpload", true, s3_begin_upload},
+	{"ListMultipartUploads", false, s3_list_uploads},
+	{"AbortMultipartUpload", true, s3_abort_upload},
 	{NULL, false, NULL},
 };
 

@@ -1,4 +1,4 @@
-/* Objects of S3: one version each, in the order of their keys when listed. */
+/* Objects of S3, in the order of their keys when listed; their versions: s3_version.c. */
 #include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +82,9 @@ bool s3_put_object(struct cloud_call *call, json_t **ret_out)
 	/* The same object once more, as after a lost answer, is no change. */
 	if (!old || !streq(json_str_at(old, "ETag"), json_str_at(object, "ETag")))
 		cloud_effect(call->cloud, "s3.object", key, old ? "update" : "create");
+	json_put_str(object, "VersionId", s3_new_version(call, bucket));
+	s3_lock_object(call, bucket, object);
+	s3_set_aside(bucket, key);
 	json_object_set_new(objects_of(bucket), key, object);
 	*ret_out =
 		json_packf(call->arena, "{s:s, s:s}", "ETag", json_str_at(object, "ETag"),
@@ -93,8 +96,14 @@ static json_t *object_of(struct cloud_call *call)
 {
 	json_t *bucket = s3_bucket(call);
 	const char *key = json_str_at(call->in, "Key");
-	json_t *object = json_object_get(objects_of(bucket), key);
+	json_t *object = s3_version(bucket, key, json_str_at(call->in, "VersionId"));
 
+	if (bucket && json_at(object, "_marker")) {
+		call->fault_status = 405;
+		cloud_fault(call, "MethodNotAllowed",
+			    "The specified method is not allowed against this resource.");
+		return NULL;
+	}
 	if (bucket && !object) {
 		s3_missing(call, "NoSuchKey", "The specified key does not exist.");
 		call->fault_members = json_packf(call->arena, "{s:s}", "Key", key);
@@ -104,8 +113,14 @@ static json_t *object_of(struct cloud_call *call)
 
 static json_t *head_of(struct cloud_call *call, const json_t *object)
 {
-	static const char *const members[] = {"ETag", "LastModified", "ContentLength",
-					      "ContentType", "Metadata"};
+	static const char *const members[] = {"ETag",
+					      "LastModified",
+					      "ContentLength",
+					      "ContentType",
+					      "Metadata",
+					      "ObjectLockMode",
+					      "ObjectLockRetainUntilDate",
+					      "ObjectLockLegalHoldStatus"};
 	json_t *out = json_new_object(call->arena);
 
 	for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++) {
@@ -166,38 +181,56 @@ bool s3_head_object(struct cloud_call *call, json_t **ret_out)
 	return object;
 }
 
+static bool refuse_locked(struct cloud_call *call)
+{
+	call->fault_status = 403;
+	return cloud_fault(call, "AccessDenied",
+			   "Access Denied because object protected by object lock.");
+}
+
 /* A key that is not there is deleted just as well: 204. */
 bool s3_delete_object(struct cloud_call *call, json_t **ret_out)
 {
 	json_t *bucket = s3_bucket(call);
-	const char *key = json_str_at(call->in, "Key");
 
 	(void)ret_out;
 	if (!bucket)
 		return false;
-	if (json_object_del(objects_of(bucket), key) == 0)
-		cloud_effect(call->cloud, "s3.object", key, "delete");
+	if (s3_delete_version(call, bucket, json_str_at(call->in, "Key"),
+			      json_str_at(call->in, "VersionId")))
+		return refuse_locked(call);
 	return true;
 }
 
 bool s3_delete_objects(struct cloud_call *call, json_t **ret_out)
 {
 	json_t *bucket = s3_bucket(call), *done = json_new_list(call->arena), *one;
+	json_t *errors = json_new_list(call->arena);
 	size_t i;
 
 	if (!bucket)
 		return false;
 	json_array_foreach(json_at(call->in, "Delete.Objects"), i, one) {
 		const char *key = json_str_at(one, "Key");
+		const char *id = json_str_at(one, "VersionId");
+		const char *code = s3_delete_version(call, bucket, key, id);
 
-		if (json_object_del(objects_of(bucket), key) == 0)
-			cloud_effect(call->cloud, "s3.object", key, "delete");
-		json_array_append_new(done, json_pack("{s:s}", "Key", key));
+		if (code)
+			json_array_append_new(
+				errors,
+				json_pack("{s:s, s:s*, s:s, s:s}", "Key", key,
+					  "VersionId", id, "Code", code, "Message",
+					  "Access Denied because object protected by "
+					  "object lock."));
+		else
+			json_array_append_new(done, json_pack("{s:s, s:s*}", "Key", key,
+							      "VersionId", id));
 	}
-	*ret_out = json_packf(call->arena, "{s:O}", "Deleted",
+	*ret_out = json_packf(call->arena, "{s:O, s:O}", "Deleted",
 			      json_bool_or(call->in, "Delete.Quiet", false)
 				      ? json_new_list(call->arena)
-				      : done);
+				      : done,
+			      "Errors", errors);
 	return true;
 }
 
@@ -311,32 +344,6 @@ bool s3_list_objects(struct cloud_call *call, json_t **ret_out)
 		l.truncated, "NextContinuationToken", l.truncated ? l.last_key : NULL,
 		"Delimiter", json_str_at(call->in, "Delimiter"), "EncodingType",
 		json_str_at(call->in, "EncodingType"));
-	return true;
-}
-
-/* Versioning keeps one version here: each key has the version "null". */
-bool s3_list_versions(struct cloud_call *call, json_t **ret_out)
-{
-	json_t *bucket = s3_bucket(call), *list = json_new_list(call->arena);
-	const char **keys;
-
-	if (!bucket)
-		return false;
-	size_t n = sorted_keys(call, bucket, json_str_or(call->in, "Prefix", ""), &keys);
-
-	for (size_t i = 0; i < n; i++) {
-		const json_t *o = json_object_get(objects_of(bucket), keys[i]);
-
-		json_array_append_new(
-			list,
-			json_pack("{s:s, s:s, s:b, s:O, s:O, s:O}", "Key",
-				  spell(call, keys[i]), "VersionId", "null", "IsLatest",
-				  1, "LastModified", json_object_get(o, "LastModified"),
-				  "ETag", json_object_get(o, "ETag"), "Size",
-				  json_object_get(o, "ContentLength")));
-	}
-	*ret_out = json_packf(call->arena, "{s:O, s:b, s:s}", "Versions", list,
-			      "IsTruncated", 0, "Name", json_str_at(call->in, "Bucket"));
 	return true;
 }
 

@@ -85,6 +85,7 @@ static void check_paging(const struct aws_op *op, const json_t *model)
 static bool is_left_out(const char *name)
 {
 	return strcmp(name, "GetPublicAccessBlock") == 0 ||
+	       strcmp(name, "GetObjectLockConfiguration") == 0 ||
 	       strcmp(name, "GetBucketPolicy") == 0 ||
 	       strcmp(name, "PutBucketPolicy") == 0;
 }

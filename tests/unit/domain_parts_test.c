@@ -646,8 +646,8 @@ Test(domain_parts, a_mount_helper_that_does_not_fit_is_no_fault_of_the_bucket)
 
 #define OBJECTS .kind = "delete_cluster", .step = "delete_objects"
 #define PAGE(more)                                                                       \
-	"{'s3:ListObjectsV2':{'IsTruncated':" more                                       \
-	",'Contents':[{'Key':'clusters/demo/lifecycle/a'},"                              \
+	"{'s3:ListObjectVersions':{'IsTruncated':" more                                  \
+	",'Versions':[{'Key':'clusters/demo/lifecycle/a'},"                              \
 	"{'Key':'clusters/other/lifecycle/a'},{'Key':'models/a'}]}}"
 #define GIVEN_UP "{'delete_buckets':['sagemaker-instantstart-111122223333-us-west-2']}"
 
@@ -669,10 +669,30 @@ Test(domain_parts, objects_go_by_the_thousand_and_never_those_of_other_clusters)
 		{.id = "a page of others alone is passed over, and that is kept",
 		 OBJECTS,
 		 .input = GIVEN_UP,
-		 .answers = "{'s3:ListObjectsV2':{'IsTruncated':true,'Contents':[{'Key':"
-			    "'clusters/other/a'},{'Key':'clusters/other/b'}]}}",
-		 .says = {"goto delete_objects", "'objects_after':'clusters/other/b'",
+		 .answers =
+			 "{'s3:ListObjectVersions':{'IsTruncated':true,'NextKeyMarker':"
+			 "'clusters/other/b','NextVersionIdMarker':'v1','Versions':[{"
+			 "'Key':'clusters/other/a'},{'Key':'clusters/other/b',"
+			 "'VersionId':'v1'}]}}",
+		 .says = {"goto delete_objects",
+			  "'objects_after':{'id':'v1','key':'clusters/other/b'}",
 			  "!call"}},
+		{.id = "older versions and markers go by their ids",
+		 OBJECTS,
+		 .answers = "{'s3:ListObjectVersions':{'Versions':[{'Key':"
+			    "'clusters/demo/a','VersionId':'v1','IsLatest':false}],"
+			    "'DeleteMarkers':[{'Key':'clusters/demo/a','VersionId':'v2',"
+			    "'IsLatest':true}]}}",
+		 .says = {"Delete 2 objects", "'VersionId':'v1'", "'VersionId':'v2'"}},
+		{.id = "what a lock keeps is passed over, with a word",
+		 OBJECTS,
+		 .input = GIVEN_UP,
+		 .answers = PAGE("false"),
+		 .answered = "{'Errors':[{'Key':'models/a','VersionId':'null','Code':"
+			     "'AccessDenied','Message':'Access Denied because object "
+			     "protected by object lock.'}]}",
+		 .says = {"goto delete_objects", "warning: object lock keeps 1 versions",
+			  "'objects_after':{'key':'models/a'}"}},
 		{.id = "what is deleted is looked for again",
 		 OBJECTS,
 		 .input = GIVEN_UP,

@@ -103,9 +103,9 @@ static const struct world worlds[] = {
 	 "team/train-0"},
 	{"delete_cluster",
 	 "{'delete_buckets':['sagemaker-instantstart-123456789012-us-west-2']}",
-	 "{" EKS ",'s3:ListObjectsV2':{'Contents':[{'Key':'clusters/other/lifecycle/x',"
+	 "{" EKS ",'s3:ListObjectVersions':{'Versions':[{'Key':'clusters/other/lifecycle/x',"
 	 "'Size':5}]}}",
-	 "{'s3:ListObjectsV2':{'Contents':[{'Key':'clusters/other/lifecycle/x','Size':5},"
+	 "{'s3:ListObjectVersions':{'Versions':[{'Key':'clusters/other/lifecycle/x','Size':5},"
 	 "{'Key':'models/a','Size':7},{'Key':'models/b','Size':8}]}}",
 	 "models/: 2 objects, 15 bytes"},
 	{"delete_node_class", "{'name':'big'}", WORLD,

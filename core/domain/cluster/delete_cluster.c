@@ -209,8 +209,10 @@ static void finish_plan(struct step_ctx *c, struct exchange *x)
 	(void)x;
 	if (json_str_at(c->data, "kept_bucket"))
 		json_array_append_new(kept,
-				      json_sprintf("s3://%s (holds objects)",
-						   json_str_at(c->data, "kept_bucket")));
+				      json_sprintf("s3://%s (%s)",
+						   json_str_at(c->data, "kept_bucket"),
+						   json_str_or(c->data, "kept_because",
+							       "holds objects")));
 	/* What lived inside the EKS cluster went with it. */
 	step_own(c, "kubernetes:%", "*", NULL, "gone");
 	step_own(c, "helm:%", "*", NULL, "gone");
@@ -235,6 +237,7 @@ static const struct step steps[] = {
 	 .title = "Count the objects in the buckets to delete",
 	 .effect = EFFECT_READ,
 	 .stakes = true,
+	 .sees_errors = true,
 	 .observe = teardown_contents_observe,
 	 .seen = read_seen,
 	 .plan = teardown_contents_plan},
@@ -334,8 +337,17 @@ static const struct step steps[] = {
 		      &teardown_role_gated_models),
 	TEARDOWN_STEP("delete_identity_provider", "roles", "Delete the identity provider",
 		      oidc_remove, NULL),
-	TEARDOWN_STEP("delete_certificates", "remains", "Delete the certificates",
-		      tls_objects, NULL),
+	{.name = "delete_certificates",
+	 .phase = "remains",
+	 .title = "Delete the certificates",
+	 .effect = EFFECT_CONVERGENT,
+	 .deadline_s = 3600,
+	 .observe = tls_objects_observe,
+	 .seen = read_seen,
+	 .plan = tls_objects_plan,
+	 .absorb = tls_objects_absorb,
+	 .leaves = &leaves_deletion,
+	 .wait = &wait_deletion},
 	TEARDOWN_STEP("delete_certificate_bucket", "remains",
 		      "Delete the bucket for certificates", tls_bucket_remove, NULL),
 	TEARDOWN_STEP("delete_logs", "remains", "Delete the log groups", teardown_logs,
@@ -353,6 +365,7 @@ static const struct step steps[] = {
 	 .phase = "remains",
 	 .title = "Delete the shared bucket if it is empty",
 	 .effect = EFFECT_CONVERGENT,
+	 .sees_errors = true,
 	 .observe = teardown_bucket_observe,
 	 .seen = read_seen,
 	 .plan = teardown_bucket_plan,

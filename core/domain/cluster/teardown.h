@@ -36,9 +36,10 @@ bool teardown_blocks_observe(struct step_ctx *c, struct exchange *x);
 void teardown_blocks_plan(struct step_ctx *c, struct exchange *x);
 bool teardown_logs_observe(struct step_ctx *c, struct exchange *x);
 void teardown_logs_plan(struct step_ctx *c, struct exchange *x);
-/* teardown_bucket.c */
+/* teardown_contents.c */
 bool teardown_contents_observe(struct step_ctx *c, struct exchange *x);
 void teardown_contents_plan(struct step_ctx *c, struct exchange *x);
+/* teardown_bucket.c */
 bool teardown_objects_observe(struct step_ctx *c, struct exchange *x);
 void teardown_objects_plan(struct step_ctx *c, struct exchange *x);
 void teardown_objects_absorb(struct step_ctx *c, const struct answer *a);

@@ -37,6 +37,13 @@ static const enum role_purpose gated = ROLE_GATED_MODELS;
 		.plan = (f), .absorb = (done)                                            \
 	}
 
+#define REMOVE_BUCKET_STEP(row, words, f, done)                                          \
+	{                                                                                \
+		.name = (row), .phase = "certificates", .title = (words),                \
+		.effect = EFFECT_CONVERGENT, .observe = tls_objects_observe,             \
+		.seen = read_seen, .plan = (f), .absorb = (done)                         \
+	}
+
 static const struct step steps[] = {
 	EKS_ACCESS_STEP,
 	TOGGLE_CHECK_STEP,
@@ -90,10 +97,10 @@ static const struct step steps[] = {
 	REMOVE_ROLE_STEP("inference_load", "inference_operator", &load),
 	REMOVE_ROLE_STEP("inference_scale", "inference_operator", &scale),
 	REMOVE_ROLE_STEP("inference_operator", "inference_operator", &inference),
-	BUCKET_STEP("tls_objects_remove", "Delete the certificates", EFFECT_CONVERGENT,
-		    tls_objects_plan, teardown_absorb),
-	BUCKET_STEP("tls_bucket_remove", "Delete the bucket for certificates",
-		    EFFECT_CONVERGENT, tls_bucket_remove_plan, teardown_absorb),
+	REMOVE_BUCKET_STEP("tls_objects_remove", "Delete the certificates",
+			   tls_objects_plan, tls_objects_absorb),
+	REMOVE_BUCKET_STEP("tls_bucket_remove", "Delete the bucket for certificates",
+			   tls_bucket_remove_plan, teardown_absorb),
 	{.name = "oidc_provider_remove",
 	 .phase = "inference_operator",
 	 .title = "Delete the identity provider",

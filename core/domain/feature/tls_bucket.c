@@ -4,6 +4,8 @@
  * Named so that AWS's managed policy reaches it; closed to the public; its content
  * is the operator's own and goes with it.
  */
+#include "core/domain/cluster/bucket_keys.h"
+#include "core/domain/cluster/teardown.h"
 #include "core/domain/feature/toggle.h"
 #include "core/domain/hyperpod/bucket.h"
 #include "core/domain/step/read.h"
@@ -145,27 +147,45 @@ void tls_bucket_absorb(struct step_ctx *c, const struct answer *a)
 		step_advance(c);
 }
 
+/* To be removed: versions and markers, too (cluster/bucket_keys.h). */
 bool tls_objects_observe(struct step_ctx *c, struct exchange *x)
 {
-	return tls_bucket_observe(c, x);
+	json_t *in = by_bucket(c);
+
+	return read_aws(c, x, "bucket", AWS_S3_HeadBucket, in) ||
+	       (saw_ok(c, "bucket") &&
+		(read_aws(c, x, "tags", AWS_S3_GetBucketTagging, in) ||
+		 read_aws(c, x, "versions", AWS_S3_ListObjectVersions, in)));
 }
 
 bool tls_bucket_remove_observe(struct step_ctx *c, struct exchange *x)
 {
-	return tls_bucket_observe(c, x);
+	return tls_objects_observe(c, x);
 }
 
 void tls_objects_plan(struct step_ctx *c, struct exchange *x)
 {
-	const char *key = json_str_at(saw(c, "objects"), "Contents.0.Key");
+	json_t *all = bucket_versions(c, saw(c, "versions"), true);
 
-	if (!key || !is_ours(c))
+	if (json_array_size(all) > 0 && is_ours(c))
+		bucket_delete_versions(c, x, name_tls_bucket(c), all);
+}
+
+void tls_objects_absorb(struct step_ctx *c, const struct answer *a)
+{
+	const json_t *fault = json_at(a->out, "Errors.0");
+	struct err *e;
+
+	if (!fault) {
+		teardown_absorb(c, a);
 		return;
-	c->item = key;
-	exchange_aws(x, AWS_S3_DeleteObject,
-		     json_packf(c->arena, "{s:s, s:s}", "Bucket", name_tls_bucket(c),
-				"Key", key));
-	x->what = arena_printf(c->arena, "Delete the certificate %s", key);
+	}
+	e = step_fail(c, ERR_BLOCKED, "the certificate %s in %s could not be deleted",
+		      json_str_or(fault, "Key", "?"), name_tls_bucket(c));
+	err_because(e, a->call, json_str_at(fault, "Code"), json_str_at(fault, "Message"),
+		    a->request_id);
+	err_fix(e, "Let our role delete it (the bucket's policy, s3:DeleteObjectVersion, "
+		   "object lock), then retry: it goes on with what is left.");
 }
 
 void tls_bucket_remove_plan(struct step_ctx *c, struct exchange *x)
@@ -174,7 +194,8 @@ void tls_bucket_remove_plan(struct step_ctx *c, struct exchange *x)
 		step_own(c, "s3:bucket", name_tls_bucket(c), NULL, "gone");
 		return;
 	}
-	if (!is_ours(c) && json_at(saw(c, "objects"), "Contents.0"))
+	if (!is_ours(c) &&
+	    json_array_size(bucket_versions(c, saw(c, "versions"), true)) > 0)
 		return; /* somebody keeps something in it */
 	c->item = name_tls_bucket(c);
 	exchange_aws(x, AWS_S3_DeleteBucket, by_bucket(c));

@@ -66,6 +66,7 @@ void tls_bucket_policy_plan(struct step_ctx *c, struct exchange *x);
 void tls_bucket_absorb(struct step_ctx *c, const struct answer *a);
 bool tls_objects_observe(struct step_ctx *c, struct exchange *x);
 void tls_objects_plan(struct step_ctx *c, struct exchange *x);
+void tls_objects_absorb(struct step_ctx *c, const struct answer *a);
 bool tls_bucket_remove_observe(struct step_ctx *c, struct exchange *x);
 void tls_bucket_remove_plan(struct step_ctx *c, struct exchange *x);
 

@@ -34,7 +34,10 @@ const role = name => arn('iam', `role/${name}`, '');
 const S3 = {HeadBucket: 'ListBucket', ListObjectsV2: 'ListBucket', HeadObject: 'GetObject',
 	PutPublicAccessBlock: 'PutBucketPublicAccessBlock',
 	GetPublicAccessBlock: 'GetBucketPublicAccessBlock', ListBuckets: 'ListAllMyBuckets',
-	PutBucketEncryption: 'PutEncryptionConfiguration', DeleteObjects: 'DeleteObject'};
+	PutBucketEncryption: 'PutEncryptionConfiguration', DeleteObjects: 'DeleteObject',
+	ListObjectVersions: 'ListBucketVersions',
+	ListMultipartUploads: 'ListBucketMultipartUploads',
+	GetObjectLockConfiguration: 'GetBucketObjectLockConfiguration'};
 const SERVICES = {'service-quotas': 'servicequotas'};
 
 function resourceOf({service, op, input: i})
