@@ -8,9 +8,29 @@
 #include "core/base/mask.h"
 #include "core/json/tree.h"
 #include "core/kube/helm_folder.h"
+#include "core/kube/manifest.h"
 #include "core/kube/webhook.h"
 
-enum { ARGS_MAX = 24, ENV_MAX = 16, HISTORY_KEPT = 5, KILL_MARGIN_S = 10 };
+enum {
+	ARGS_MAX = 32,
+	ENV_MAX = 16,
+	HISTORY_KEPT = 5,
+	KILL_MARGIN_S = 10,
+	TEMPLATE_MS = 20000,
+	MANIFEST_MAX = 8 * 1024 * 1024
+};
+
+bool helm_verb_mutates(enum helm_verb v)
+{
+	return v != HELM_TEMPLATE;
+}
+
+/* Who renders a chart asks nobody: somebody waits for that. */
+static int64_t timeout_of(const struct helm *h, const struct helm_request *r)
+{
+	return r->verb == HELM_TEMPLATE && h->timeout_ms > TEMPLATE_MS ? TEMPLATE_MS
+								       : h->timeout_ms;
+}
 
 struct words {
 	const char *v[ARGS_MAX + 1];
@@ -33,7 +53,8 @@ static void add_two(struct words *w, const char *flag, const char *value)
 static bool check(const struct helm_request *r, struct err *e)
 {
 	const char *const given[] = {r->release, r->ns, r->chart};
-	const size_t n = r->verb == HELM_UPGRADE_INSTALL ? 3 : 2;
+	const size_t n =
+		r->verb == HELM_UPGRADE_INSTALL || r->verb == HELM_TEMPLATE ? 3 : 2;
 
 	for (size_t i = 0; i < n; i++) {
 		if (!given[i] || !*given[i] || given[i][0] == '-')
@@ -50,31 +71,58 @@ static bool check(const struct helm_request *r, struct err *e)
  * default: a controller that writes into an object of the chart (the rules of an
  * aggregated ClusterRole) would conflict with every upgrade and rollback for ever.
  */
+static void upgrade_words(const struct helm_request *r, const struct helm_folder *f,
+			  struct arena *a, struct words *w)
+{
+	add(w, "upgrade");
+	add(w, "--install");
+	add(w, "--create-namespace");
+	add_two(w, "--history-max", arena_printf(a, "%d", HISTORY_KEPT));
+	add_two(w, "--server-side", "false");
+	if (r->take_ownership)
+		add(w, "--take-ownership");
+	if (f->values)
+		add_two(w, "--values", f->values);
+	if (r->labels)
+		add_two(w, "--labels", r->labels);
+	if (f->renderer)
+		add_two(w, "--post-renderer", f->renderer);
+}
+
+static void template_words(const struct helm_request *r, const struct helm_folder *f,
+			   struct words *w)
+{
+	add(w, "template");
+	/* Neither hooks nor definitions are asked whose they are. */
+	add(w, "--no-hooks");
+	if (f->values)
+		add_two(w, "--values", f->values);
+	if (r->kube_version)
+		add_two(w, "--kube-version", r->kube_version);
+}
+
 static void arguments(const struct helm *h, const struct helm_request *r,
 		      const struct helm_folder *f, struct arena *a, struct words *w)
 {
-	const int64_t seconds = h->timeout_ms / 1000 - KILL_MARGIN_S;
+	const int64_t seconds = timeout_of(h, r) / 1000 - KILL_MARGIN_S;
 
 	add(w, "helm");
-	if (r->verb == HELM_UPGRADE_INSTALL) {
-		add(w, "upgrade");
-		add(w, "--install");
-		add(w, "--create-namespace");
-		add_two(w, "--history-max", arena_printf(a, "%d", HISTORY_KEPT));
-		add_two(w, "--server-side", "false");
-		if (f->values)
-			add_two(w, "--values", f->values);
-		if (r->labels)
-			add_two(w, "--labels", r->labels);
-		if (f->renderer)
-			add_two(w, "--post-renderer", f->renderer);
-	} else if (r->verb == HELM_UNINSTALL) {
+	switch (r->verb) {
+	case HELM_UPGRADE_INSTALL:
+		upgrade_words(r, f, a, w);
+		break;
+	case HELM_UNINSTALL:
 		add(w, "uninstall");
 		add(w, "--ignore-not-found");
-	} else {
+		break;
+	case HELM_ROLLBACK:
 		add(w, "rollback");
 		add_two(w, "--history-max", arena_printf(a, "%d", HISTORY_KEPT));
 		add_two(w, "--server-side", "false");
+		break;
+	case HELM_TEMPLATE:
+		template_words(r, f, w);
+		break;
 	}
 	add_two(w, "--namespace", r->ns);
 	/* Helm gives up on a hook before we kill it, and records the failure. */
@@ -83,7 +131,7 @@ static void arguments(const struct helm *h, const struct helm_request *r,
 	add_two(w, "--color", "never");
 	add(w, "--");
 	add(w, r->release);
-	if (r->verb == HELM_UPGRADE_INSTALL)
+	if (r->verb == HELM_UPGRADE_INSTALL || r->verb == HELM_TEMPLATE)
 		add(w, r->chart);
 	if (r->verb == HELM_ROLLBACK && r->revision > 0)
 		add(w, arena_printf(a, "%" PRId64, r->revision));
@@ -180,6 +228,24 @@ static void fail(const struct err *e, struct arena *a, struct helm_result *ret)
 		.exit_code = -1, .output = arena_strdup(a, e->detail), .errc = e->code};
 }
 
+/* Nothing was sent: whatever became of it may be tried again. */
+static void judge_template(const struct helm_request *r, const struct child_end *end,
+			   struct arena *a, struct helm_result *ret)
+{
+	ret->ambiguous = false;
+	if (end->out_too_long) {
+		ret->ok = false;
+		ret->errc = ERR_DEPENDENCY_FAILED;
+		ret->output = arena_printf(a, "the chart renders more than %d MiB",
+					   MANIFEST_MAX >> 20);
+	} else if (ret->ok) {
+		ret->out =
+			manifest_objects((struct str){end->out, end->out_len}, r->ns, a);
+	} else if (ret->errc == ERR_AMBIGUOUS) {
+		ret->errc = ERR_DEPENDENCY_FAILED;
+	}
+}
+
 static void run(struct helm *h, const struct kube_target *t, const char *token,
 		const struct helm_request *r, struct arena *a, struct helm_result *ret)
 {
@@ -203,11 +269,16 @@ static void run(struct helm *h, const struct kube_target *t, const char *token,
 				      .env = env.v,
 				      .folder = folder.path,
 				      .keep_fd = folder.kubeconfig_fd,
-				      .timeout_ms = h->timeout_ms},
-		      &unit, &end, &e))
+				      .timeout_ms = timeout_of(h, r),
+				      .out_max = r->verb == HELM_TEMPLATE ? MANIFEST_MAX
+									  : 0},
+		      &unit, &end, &e)) {
 		judge(&end, token, a, ret);
-	else
+		if (r->verb == HELM_TEMPLATE)
+			judge_template(r, &end, a, ret);
+	} else {
 		fail(&e, a, ret);
+	}
 	arena_free(&unit);
 }
 

@@ -21,7 +21,8 @@
 #include "core/base/err.h"
 #include "core/kube/kube.h"
 
-enum helm_verb { HELM_UPGRADE_INSTALL, HELM_UNINSTALL, HELM_ROLLBACK };
+/* HELM_TEMPLATE only renders: it asks no cluster and changes nothing. */
+enum helm_verb { HELM_UPGRADE_INSTALL, HELM_UNINSTALL, HELM_ROLLBACK, HELM_TEMPLATE };
 
 struct helm_request {
 	enum helm_verb verb;
@@ -31,6 +32,9 @@ struct helm_request {
 	const json_t *values; /* NULL: the chart's own */
 	int64_t revision;     /* HELM_ROLLBACK; 0: the one before */
 	const char *labels;   /* of the record: "a=b,c=d"; NULL: none */
+	/* HELM_UPGRADE_INSTALL: objects that others have made become the release's. */
+	bool take_ownership;
+	const char *kube_version; /* HELM_TEMPLATE: "1.34"; NULL: Helm's own */
 };
 
 struct helm_result {
@@ -38,8 +42,11 @@ struct helm_result {
 	bool ambiguous; /* killed or timed out: the release Secret tells */
 	int exit_code;
 	const char *output; /* bounded tail of standard error */
+	json_t *out;        /* HELM_TEMPLATE: manifest_objects() of what was rendered */
 	enum errc errc;
 };
+
+bool helm_verb_mutates(enum helm_verb v);
 
 struct helm {
 	const char *binary;

@@ -69,6 +69,8 @@ static const char *helm_verb_text(enum helm_verb v)
 		return "uninstall";
 	case HELM_ROLLBACK:
 		return "rollback";
+	case HELM_TEMPLATE:
+		return "template";
 	}
 	return "upgrade";
 }
@@ -121,7 +123,9 @@ const char *exchange_goes_on(const struct exchange *x)
 	case VIA_KUBE:
 		return kube_goes_on(&x->kube);
 	case VIA_HELM:
-		return "its pods go on starting or ending";
+		return helm_verb_mutates(x->helm.verb)
+			       ? "its pods go on starting or ending"
+			       : NULL;
 	case VIA_NONE:
 		break;
 	}
@@ -241,6 +245,8 @@ static void helm_tree(const struct exchange *x, json_t *t)
 	json_put_str(t, "chart", r->chart);
 	if (r->revision)
 		json_put_int(t, "revision", r->revision);
+	if (r->take_ownership)
+		json_put_bool(t, "take_ownership", true);
 	if (r->values)
 		json_put(t, "values", mask(r->values));
 }

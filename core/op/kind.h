@@ -74,6 +74,7 @@ struct verdict {
 	json_t *question; /* HOLD: {question, evidence, choices:[{id,title,consequence}]}
 			   */
 	struct err error; /* FAIL, RETRY */
+	bool certain;     /* FAIL: see step_certain() */
 };
 
 /* Where we work; known at start, shown everywhere. */
@@ -274,6 +275,11 @@ void step_retry(struct step_ctx *c, enum errc code, const char *fmt, ...)
 /* Fails; returns the error for fix, field and causes. */
 struct err *step_fail(struct step_ctx *c, enum errc code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4), returns_nonnull));
+/*
+ * What the step has failed for was seen: in a plan it stays a failure although something
+ * else that was looked for is missing, which calls planned before may still make.
+ */
+void step_certain(struct step_ctx *c);
 /* Fails with the answer's mapped code and the cloud's words as the cause. */
 struct err *step_fail_answer(struct step_ctx *c, const struct answer *a, const char *fmt,
 			     ...) __attribute__((format(printf, 3, 4), returns_nonnull));

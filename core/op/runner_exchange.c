@@ -15,7 +15,7 @@ bool exchange_mutates(const struct exchange *x)
 	case VIA_KUBE:
 		return kube_verb_mutates(x->kube.verb);
 	case VIA_HELM:
-		return true;
+		return helm_verb_mutates(x->helm.verb);
 	case VIA_NONE:
 		break;
 	}
@@ -102,6 +102,7 @@ static void ask_helm(struct runner *r, const struct exchange *x, struct arena *a
 	helm_call(r->helm, r->kube, &x->target, &x->helm, a, &res);
 	ret->ok = res.ok;
 	ret->ambiguous = res.ambiguous;
+	ret->out = res.out;
 	ret->text = res.output;
 	ret->status = res.exit_code;
 	ret->code = res.ok ? "" : arena_printf(a, "exit %d", res.exit_code);

@@ -227,7 +227,7 @@ static bool plan_verdict(struct planner *p, struct level *l, bool missing)
 		return true;
 	case VERDICT_RETRY:
 	case VERDICT_FAIL:
-		if (is_wait_for_planned(p, l, missing)) {
+		if (!v->certain && is_wait_for_planned(p, l, missing)) {
 			list_step(p, l, "wait", l->ctx.step->title);
 			return true;
 		}

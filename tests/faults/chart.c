@@ -343,6 +343,25 @@ static bool uninstall(struct run *u, const struct chart *c, int64_t last)
 	return true;
 }
 
+/* What it would install, as manifest_objects() lists it. */
+static json_t *rendered(struct run *u, const struct chart *c)
+{
+	json_t *list = json_new_list(u->a), *row;
+	size_t i;
+
+	json_array_foreach(objects_of(u, c), i, row) {
+		const json_t *o = json_array_get(row, 1);
+
+		json_push(list,
+			  json_pack("{s:O, s:O, s:O, s:s*, s:O}", "api",
+				    json_at(o, "apiVersion"), "kind", json_at(o, "kind"),
+				    "plural", json_array_get(row, 0), "namespace",
+				    json_str_at(o, "metadata.namespace"), "name",
+				    json_at(o, "metadata.name")));
+	}
+	return json_packf(u->a, "{s:O, s:i}", "objects", list, "unread", 0);
+}
+
 static const struct chart *find_chart(const char *release)
 {
 	for (size_t i = 0; i < sizeof(charts) / sizeof(*charts); i++)
@@ -363,6 +382,11 @@ void chart_run(struct kube *k, struct clock *clock, const struct kube_target *t,
 	*ret = (struct helm_result){0};
 	if (!c) {
 		fail(&u, ERR_DEPENDENCY_FAILED, "no such chart");
+		return;
+	}
+	if (r->verb == HELM_TEMPLATE) {
+		*ret = (struct helm_result){
+			.ok = true, .output = "", .out = rendered(&u, c)};
 		return;
 	}
 	if (!read_release(&u))

@@ -9,6 +9,7 @@
 #ifndef INSTANTSTART_TESTS_UNIT_CLOUD_PLAN_FACTS_H
 #define INSTANTSTART_TESTS_UNIT_CLOUD_PLAN_FACTS_H
 
+#include "core/kube/manifest.h"
 #include "tests/unit/cloud_features_world.h"
 
 enum { FACT_WORDS = 3, FACT_READS = 2 };
@@ -26,11 +27,54 @@ struct fact {
 	json_t *(*input)(struct facts_world *f);
 	void (*turn)(struct facts_world *f);
 	const char *says[FACT_WORDS];
-	/* "service:Operation" of what tells the fact; NULL: of no read. */
+	/* "service:Operation" or "kube:verb plural" of what tells the fact; NULL: of no
+	 * read. */
 	const char *reads[FACT_READS];
 };
 
 static struct facts_world facts;
+
+/* What Helm would render of the charts: as much of them as is looked at. */
+static const char fact_kuberay[] = "---\n"
+				   "# Source: kuberay-operator/templates/sa.yaml\n"
+				   "apiVersion: v1\n"
+				   "kind: ServiceAccount\n"
+				   "metadata:\n"
+				   "  name: kuberay-operator\n"
+				   "---\n"
+				   "kind: ClusterRole\n"
+				   "apiVersion: rbac.authorization.k8s.io/v1\n"
+				   "metadata:\n"
+				   "  labels:\n"
+				   "    name: not-this\n"
+				   "  name: \"kuberay-operator\" # ours\n"
+				   "rules: []\n"
+				   "---\n"
+				   "apiVersion: apps/v1\n"
+				   "kind: Deployment\n"
+				   "metadata:\n"
+				   "  name: kuberay-operator\n"
+				   "  namespace: kuberay-operator\n"
+				   "spec:\n"
+				   "  template:\n"
+				   "    metadata:\n"
+				   "      name: pod\n";
+
+static inline void fact_helm(struct helm *h, const struct kube_target *t,
+			     const char *token, const struct helm_request *r,
+			     struct arena *a, struct helm_result *ret)
+{
+	(void)h;
+	(void)t;
+	(void)token;
+	*ret = (struct helm_result){.ok = r->verb == HELM_TEMPLATE, .output = ""};
+	if (ret->ok && streq(r->release, "kuberay-operator"))
+		ret->out = manifest_objects(str_of(fact_kuberay), r->ns, a);
+	else if (ret->ok)
+		ret->out = manifest_objects(STR(""), r->ns, a);
+}
+
+static struct helm fact_renderer = {.run = fact_helm, .timeout_ms = 10000};
 
 static inline const char *fact_subnet(const char *cidr, const char *zone)
 {
@@ -59,6 +103,12 @@ static inline void facts_build(void)
 	facts.w.o.cfg.kube_image = "public.ecr.aws/probe:1";
 	facts.w.o.cfg.kubernetes_oldest = "1.28";
 	facts.w.o.cfg.kubernetes_newest = "1.35";
+	facts.w.o.r.helm = &fact_renderer;
+	facts.w.o.where.charts = json_packf(
+		&facts.w.s.l.arena, "[{s:s,s:s,s:s},{s:s,s:s,s:s},{s:s,s:s,s:s}]",
+		"component", "kuberay", "chart", "/c/kuberay", "version", "1",
+		"component", "load_balancers", "chart", "/c/balancers", "version", "1",
+		"component", "hyperpod", "chart", "/c/hyperpod", "version", "1");
 	lab_wait(&facts.w.s.l, 60000);
 	facts.saved = cloud_save(facts.w.s.l.cloud);
 }
@@ -100,9 +150,11 @@ static inline void deny(const char *read)
 {
 	struct str rest = str_of(read);
 	const char *service = str_dup(&facts.arena, str_cut(&rest, ':'));
+	const bool kube = streq(service, "kube");
 	json_t *rule =
-		json_pack("{s:s, s:s, s:s, s:i}", "service", service, "op",
-			  str_dup(&facts.arena, rest), "fault", "denied", "times", 1000);
+		json_pack("{s:s*, s:s, s:s, s:i}", "service", kube ? NULL : service,
+			  kube ? "kube" : "op", str_dup(&facts.arena, rest), "fault",
+			  "denied", "times", 1000);
 
 	cr_assert(cloud_add_fault(facts.w.s.l.cloud, rule), "%s", read);
 	json_decref(rule);

@@ -469,3 +469,87 @@ Test(cloud_plan_facts, images_must_be_made_for_the_processors_of_the_nodes)
 	FACTS_HOLD(rows);
 	facts_free();
 }
+
+/* --- objects of others ---------------------------------------------------------------
+ */
+
+static json_t *nothing(struct facts_world *f)
+{
+	(void)f;
+	return json_object();
+}
+
+static json_t *adopting(struct facts_world *f)
+{
+	(void)f;
+	return json_pack("{s:b}", "adopt", 1);
+}
+
+static void put(struct facts_world *f, json_t *o)
+{
+	cloud_kube_put(f->w.s.l.cloud, "demo", o);
+}
+
+/* One of another release, and one that nobody has marked. */
+static void two_foreign(struct facts_world *f)
+{
+	put(f, json_pack("{s:s,s:s,s:{s:s}}", "apiVersion", "v1", "kind", "Namespace",
+			 "metadata", "name", "kuberay-operator"));
+	put(f, json_pack("{s:s,s:s,s:{s:s,s:s,s:{s:s,s:s}}}", "apiVersion", "v1", "kind",
+			 "ServiceAccount", "metadata", "name", "kuberay-operator",
+			 "namespace", "kuberay-operator", "annotations",
+			 "meta.helm.sh/release-name", "ray",
+			 "meta.helm.sh/release-namespace", "kuberay-operator"));
+	put(f, json_pack("{s:s,s:s,s:{s:s},s:[]}", "apiVersion",
+			 "rbac.authorization.k8s.io/v1", "kind", "ClusterRole",
+			 "metadata", "name", "kuberay-operator", "rules"));
+}
+
+/* Marked with our release's name: left by an install that did not end. */
+static void own_remains(struct facts_world *f)
+{
+	put(f, json_pack("{s:s,s:s,s:{s:s,s:{s:s,s:s}},s:[]}", "apiVersion",
+			 "rbac.authorization.k8s.io/v1", "kind", "ClusterRole",
+			 "metadata", "name", "kuberay-operator", "annotations",
+			 "meta.helm.sh/release-name", "kuberay-operator",
+			 "meta.helm.sh/release-namespace", "kuberay-operator", "rules"));
+}
+
+#define RECONCILE .kind = "reconcile_dependencies", .target = "demo"
+
+Test(cloud_plan_facts, objects_of_others_are_all_named_with_their_owners)
+{
+	static const struct fact rows[] = {
+		{"two objects",
+		 RECONCILE,
+		 nothing,
+		 two_foreign,
+		 {"2 of its objects are there and belong to others: ServiceAccount "
+		  "kuberay-operator/kuberay-operator (the release "
+		  "kuberay-operator/ray), ClusterRole kuberay-operator ("},
+		 {"kube:get serviceaccounts", "kube:get clusterroles"}},
+		{"with adopt",
+		 RECONCILE,
+		 adopting,
+		 two_foreign,
+		 {"Helm takes over 2 objects of others for KubeRay operator",
+		  "take_ownership\":true"},
+		 {"kube:get serviceaccounts", "kube:get clusterroles"}},
+	};
+	static const struct fact ours = {"our own", RECONCILE, nothing, own_remains};
+	const char *text;
+
+	facts_build();
+	/* With adopt ownership is asked for whether or not there is anything. */
+	fact_holds(&rows[0]);
+	facts_back();
+	two_foreign(&facts);
+	text = fact_plan(&rows[1]);
+	cr_expect(strstr(text, rows[1].says[0]) && strstr(text, rows[1].says[1]), "%s",
+		  text);
+	facts_back();
+	own_remains(&facts);
+	text = fact_plan(&ours);
+	cr_expect_not(strstr(text, "belong to others"), "%s", text);
+	facts_free();
+}

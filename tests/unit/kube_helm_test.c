@@ -9,6 +9,7 @@
 
 #include "core/json/tree.h"
 #include "core/kube/helm.h"
+#include "core/kube/manifest.h"
 
 static const char *env(void *ctx, const char *name)
 {
@@ -109,6 +110,60 @@ Test(kube_helm_run, what_the_child_is_given)
 			   "%s", b.res.output);
 	json_decref(values);
 	bench_end(&b);
+}
+
+/* Standard output alone is read, and nothing of it is kept but names. */
+Test(kube_helm_run, a_template_is_a_list_of_objects)
+{
+	static const char script[] =
+		"echo \"args: $*\" >&2; printf -- '---\\napiVersion: v1\\nkind: "
+		"Secret\\nmetadata:\\n  name: s\\n  namespace: n\\nstringData:\\n  "
+		"key: hidden\\n---\\n# only a comment\\n---\\nkind: NetworkPolicy\\n"
+		"apiVersion: networking.k8s.io/v1\\nmetadata: {name: flow}\\n---\\n"
+		"apiVersion: v1\\nkind: Namespace\\nmetadata:\\n    name: space\\n"
+		"    namespace: x\\n'";
+	struct bench b;
+	const struct helm_request r = {.verb = HELM_TEMPLATE,
+				       .release = "rel",
+				       .ns = "space",
+				       .chart = "/charts/c",
+				       .kube_version = "1.34"};
+
+	bench_init(&b, script);
+	bench_run(&b, &r, 60000);
+	cr_expect(b.res.ok && !helm_verb_mutates(r.verb), "%s", b.res.output);
+	cr_expect(strstr(b.res.output, "args: template --no-hooks --kube-version 1.34"),
+		  "%s", b.res.output);
+	cr_expect_str_eq(json_text(&b.a, b.res.out),
+			 "{\"objects\":[{\"api\":\"v1\",\"kind\":\"Secret\",\"name\":"
+			 "\"s\",\"namespace\":\"n\",\"plural\":\"secrets\"},{\"api\":"
+			 "\"v1\",\"kind\":\"Namespace\",\"name\":\"space\",\"plural\":"
+			 "\"namespaces\"}],\"unread\":1}");
+	bench_end(&b);
+	bench_init(&b, "yes 'apiVersion: v1'");
+	bench_run(&b, &r, 60000);
+	cr_expect(!b.res.ok && !b.res.ambiguous &&
+			  strstr(b.res.output, "more than 8 MiB"),
+		  "%s", b.res.output);
+	bench_end(&b);
+}
+
+Test(kube_helm_run, plurals_follow_the_rule)
+{
+	static const char *const rows[][2] = {
+		{"NetworkPolicy", "networkpolicies"},
+		{"IngressClass", "ingressclasses"},
+		{"Ingress", "ingresses"},
+		{"Gateway", "gateways"},
+		{"Endpoints", "endpoints"},
+		{"ConfigMap", "configmaps"},
+	};
+	struct arena a;
+
+	arena_init(&a, 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		cr_expect_str_eq(manifest_plural(rows[i][0], &a), rows[i][1]);
+	arena_free(&a);
 }
 
 Test(kube_helm_run, how_it_ends)

@@ -50,6 +50,18 @@ bool chart_observe(struct step_ctx *c, struct exchange *x)
 				   .verb = KUBE_LIST, .api = "v1", .plural = "nodes"})));
 }
 
+struct helm_request chart_request(struct step_ctx *c, const struct component *k,
+				  enum helm_verb verb)
+{
+	return (struct helm_request){
+		.verb = verb,
+		.release = k->release,
+		.ns = k->ns,
+		.chart = json_str_at(component_chart(c->where, k), "chart"),
+		.values = k->values ? k->values(c) : NULL,
+	};
+}
+
 /* Begun by us: it says so, or this step has sent it and never heard the end. */
 static bool is_ours(const struct step_ctx *c)
 {
@@ -125,17 +137,12 @@ static const char *pin_of(struct step_ctx *c, const json_t *chart, const json_t 
 static void install(struct step_ctx *c, struct exchange *x, const struct component *k,
 		    const json_t *chart, int64_t revision)
 {
-	const json_t *values = k->values ? k->values(c) : NULL;
+	struct helm_request r = chart_request(c, k, HELM_UPGRADE_INSTALL);
 	struct kube_target t;
-	struct helm_request r = {.verb = HELM_UPGRADE_INSTALL,
-				 .release = k->release,
-				 .ns = k->ns,
-				 .chart = json_str_at(chart, "chart"),
-				 .labels = arena_printf(c->arena, "%s=%s,%s=%s", OURS,
-							name_label(c), PIN,
-							pin_of(c, chart, values)),
-				 .values = values};
 
+	r.labels = arena_printf(c->arena, "%s=%s,%s=%s", OURS, name_label(c), PIN,
+				pin_of(c, chart, r.values));
+	r.take_ownership = json_bool_or(c->input, "adopt", false);
 	eks_target(c, &t);
 	c->item = arena_printf(c->arena, "revision/%lld", (long long)revision + 1);
 	exchange_helm(x, &t, &r);
@@ -187,34 +194,44 @@ static bool refuse_foreign(struct step_ctx *c, const struct component *k,
  * without Helm: a second one would fight with it, and Helm would refuse its objects for
  * ever. It is used as it is.
  */
-static bool leave_elsewhere(struct step_ctx *c, const struct component *k)
+static const json_t *found_elsewhere(struct step_ctx *c, const struct component *k)
 {
 	size_t i;
 	json_t *o;
 
-	json_array_foreach(json_at(saw(c, "marks"), "items"), i, o) {
-		const char *owner = helm_owner(o, c->arena);
+	json_array_foreach(json_at(saw(c, "marks"), "items"), i, o)
+		if (str_starts(json_str_or(o, "metadata.name", ""), k->mark_name) &&
+		    !helm_owns(o, k->release, k->ns))
+			return o;
+	return NULL;
+}
 
-		if (!str_starts(json_str_or(o, "metadata.name", ""), k->mark_name) ||
-		    helm_owns(o, k->release, k->ns))
-			continue;
-		step_save(c, arena_printf(c->arena, "elsewhere.%s", k->name),
-			  json_true());
-		step_warn(c, "%s is installed %s: it is used as it is", k->title,
-			  owner ? arena_printf(c->arena, "as the release %s", owner)
-				: "by other means than Helm");
-		if (!c->planning)
-			component_state(c, k, "ready", NULL);
-		return true;
-	}
-	return false;
+static bool leave_elsewhere(struct step_ctx *c, const struct component *k)
+{
+	const json_t *o = found_elsewhere(c, k);
+	const char *owner = helm_owner(o, c->arena);
+
+	if (!o)
+		return false;
+	step_save(c, arena_printf(c->arena, "elsewhere.%s", k->name), json_true());
+	step_warn(c, "%s is installed %s: it is used as it is", k->title,
+		  owner ? arena_printf(c->arena, "as the release %s", owner)
+			: "by other means than Helm");
+	if (!c->planning)
+		component_state(c, k, "ready", NULL);
+	return true;
 }
 
 /* Its webhooks would refuse what others install before its pods have a node. */
+static bool is_before_nodes(const struct step_ctx *c, const struct component *k)
+{
+	return k->intercepts && saw_ok(c, "nodes") &&
+	       !any_node_ready(json_at(saw(c, "nodes"), "items"));
+}
+
 static bool is_too_early(struct step_ctx *c, const struct component *k)
 {
-	if (!k->intercepts || !saw_ok(c, "nodes") ||
-	    any_node_ready(json_at(saw(c, "nodes"), "items")))
+	if (!is_before_nodes(c, k))
 		return false;
 	step_save(c, arena_printf(c->arena, "early.%s", k->name), json_true());
 	step_warn(
@@ -239,6 +256,25 @@ static bool is_abandoned(const struct step_ctx *c, int64_t modified_s)
 	if (c->issued_before && modified_s * 1000 <= dead_ms)
 		return c->now_ms > dead_ms;
 	return c->now_ms / 1000 - modified_s >= PENDING_MAX_S;
+}
+
+bool chart_is_due(struct step_ctx *c, const struct component *k)
+{
+	const json_t *chart = component_chart(c->where, k), *secrets = saw(c, "secrets");
+	int64_t revision, modified_s;
+	const char *status = helm_release_status(secrets, &revision, &modified_s);
+	const bool adopts = json_bool_or(c->input, "adopt", false);
+
+	if (!chart)
+		return false;
+	if (!status)
+		return !found_elsewhere(c, k) && !is_before_nodes(c, k);
+	if (str_starts(status, "pending-") || streq(status, "uninstalling"))
+		return false; /* recovered first */
+	if (streq(status, "deployed") && is_ours(c))
+		return !streq(helm_release_label(secrets, PIN),
+			      pin_of(c, chart, k->values ? k->values(c) : NULL));
+	return is_ours(c) || adopts || streq(status, "uninstalled");
 }
 
 void chart_plan(struct step_ctx *c, struct exchange *x)

@@ -61,6 +61,14 @@ bool refresh_observe(struct step_ctx *c, struct exchange *x);
 void refresh_plan(struct step_ctx *c, struct exchange *x);
 void refresh_absorb(struct step_ctx *c, const struct answer *a);
 bool chart_observe(struct step_ctx *c, struct exchange *x);
+/* With what chart_observe() has read: the release is about to be installed or upgraded.
+ */
+bool chart_is_due(struct step_ctx *c, const struct component *k);
+struct helm_request chart_request(struct step_ctx *c, const struct component *k,
+				  enum helm_verb verb);
+/* Whose the chart's objects are; see chart_objects.c. */
+bool chart_objects_observe(struct step_ctx *c, struct exchange *x);
+void chart_objects_plan(struct step_ctx *c, struct exchange *x);
 void chart_plan(struct step_ctx *c, struct exchange *x);
 void chart_absorb(struct step_ctx *c, const struct answer *a);
 bool chart_wait_observe(struct step_ctx *c, struct exchange *x);

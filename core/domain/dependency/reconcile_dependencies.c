@@ -182,18 +182,27 @@ static void conclude_plan(struct step_ctx *c, struct exchange *x)
 #define ADDON_STEPS(prefix) ADDON_STEPS_WITH(prefix, RECORDED)
 
 #define CHART_STEPS(prefix)                                                              \
-	{.name = prefix "_install",                                                      \
+	{.name = prefix "_objects",                                                      \
 	 .phase = prefix,                                                                \
-	 .title = "Install " prefix,                                                     \
-	 .effect = EFFECT_CONVERGENT,                                                    \
-	 .deadline_s = 1800,                                                             \
-	 .on_cancel = CANCEL_FINISH,                                                     \
-	 .observe = chart_observe,                                                       \
+	 .title = "See whose the objects of " prefix " are",                             \
+	 .effect = EFFECT_READ,                                                          \
+	 .sees_errors = true,                                                            \
+	 .observe = chart_objects_observe,                                               \
 	 .seen = read_seen,                                                              \
-	 .plan = chart_plan,                                                             \
-	 .absorb = chart_absorb,                                                         \
-	 .leaves = &leaves_chart,                                                        \
+	 .plan = chart_objects_plan,                                                     \
 	 .on_fail = component_failed},                                                   \
+		{.name = prefix "_install",                                              \
+		 .phase = prefix,                                                        \
+		 .title = "Install " prefix,                                             \
+		 .effect = EFFECT_CONVERGENT,                                            \
+		 .deadline_s = 1800,                                                     \
+		 .on_cancel = CANCEL_FINISH,                                             \
+		 .observe = chart_observe,                                               \
+		 .seen = read_seen,                                                      \
+		 .plan = chart_plan,                                                     \
+		 .absorb = chart_absorb,                                                 \
+		 .leaves = &leaves_chart,                                                \
+		 .on_fail = component_failed},                                           \
 	{                                                                                \
 		.name = prefix "_wait", .phase = prefix, .title = "Wait for " prefix,    \
 		.effect = EFFECT_READ, .deadline_s = 1200,                               \

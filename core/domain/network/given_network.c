@@ -108,6 +108,7 @@ static void tell(struct step_ctx *c, const struct faults *all)
 		listing_add(&fixes, "%s", all->v[i].fix);
 	}
 	e = step_fail(c, all->v[0].code, "%s", listing_text(&details));
+	step_certain(c);
 	err_field(e, all->v[0].field, all->v[0].seen, all->v[0].expected);
 	err_fix(e, "%s", listing_text(&fixes));
 	for (size_t i = 0; i < all->n && all->n > 1; i++)

@@ -84,6 +84,19 @@ bool read_kube(struct step_ctx *c, struct exchange *x, const char *key,
 	return true;
 }
 
+bool read_helm(struct step_ctx *c, struct exchange *x, const char *key,
+	       const struct helm_request *r)
+{
+	struct kube_target target;
+	json_t *entry;
+
+	if (!wants(c, key, &entry))
+		return false;
+	eks_target(c, &target);
+	exchange_helm(x, &target, r);
+	return true;
+}
+
 bool read_each(struct step_ctx *c, struct exchange *x, const struct read_each *how,
 	       const json_t *list)
 {

@@ -24,6 +24,10 @@ bool read_all(struct step_ctx *c, struct exchange *x, const char *key, enum aws_
 bool read_kube(struct step_ctx *c, struct exchange *x, const char *key,
 	       const struct kube_request *r);
 
+/* What a chart renders, as manifest_objects() lists it. */
+bool read_helm(struct step_ctx *c, struct exchange *x, const char *key,
+	       const struct helm_request *r);
+
 /*
  * One read of each member of a list, over as many claims as that takes: what keep()
  * makes of an answer goes to data.<into>.<name>, so that the next claim goes on behind
