@@ -1,4 +1,7 @@
 /* What others do behind our back while we wait: said by its name, not by a guess. */
+#include "core/aws/errors.h"
+#include "core/aws/service.h"
+#include "core/domain/stake/stake.h"
 #include "core/domain/step/held.h"
 #include "tests/unit/domain_scene.h"
 
@@ -190,4 +193,71 @@ Test(domain_behind, more_nodes_are_not_asked_for_with_a_role_that_is_gone)
 	};
 
 	SCENES_HOLD(rows);
+}
+
+/* --- a cluster that somebody upgrades meanwhile ---------------------------------------
+ */
+
+#define BUSY "Cannot update it: the cluster is in UPDATING state"
+
+Test(domain_behind, a_cluster_that_is_being_upgraded_by_hand_is_waited_for)
+{
+#define RECONCILING .kind = "reconcile_dependencies", .step
+	static const struct scene rows[] = {
+		{"add-on", RECONCILING = "coredns_install",
+		 .answered = "{'!':'ResourceInUseException','message':'" BUSY "'}",
+		 .says = {"wait: EKS to take the add-on coredns: " BUSY, "!fail"}},
+		{"identity", RECONCILING = "s3_csi_identity",
+		 .answered = "{'!':'ResourceInUseException','message':'" BUSY "'}",
+		 .says = {"wait: EKS to take the pod identity of", BUSY, "!fail"}},
+		/* What is final keeps the cloud's own words to the end. */
+		{"the reason is not lost", RECONCILING = "conclude",
+		 .input = "{'components':['s3_csi']}",
+		 .data = "{'components':{'s3_csi':{'state':'failed','error':{'code':"
+			 "'cloud-refused','detail':'the add-on was refused','cause':"
+			 "'Addon version is not supported','fix':''}}}}",
+		 .says = {"fail dependency-failed",
+			  "the add-on was refused: Addon version is not supported"}},
+	};
+
+	SCENES_HOLD(rows);
+	cr_expect_eq(aws_errc(AWS_SERVICE_EKS, "InvalidRequestException", BUSY, 400),
+		     ERR_CLOUD_CONFLICT);
+	cr_expect_eq(aws_errc(AWS_SERVICE_EKS, "InvalidRequestException",
+			      "Cluster 'x' is not in ACTIVE status", 400),
+		     ERR_CLOUD_REFUSED);
+}
+
+/* --- hundreds of nodes ----------------------------------------------------------------
+ */
+
+Test(domain_behind, what_hundreds_of_nodes_lose_is_one_sentence)
+{
+	static struct config cfg;
+	struct arena a;
+	struct step_ctx c;
+	json_t *rows;
+
+	arena_init(&a, 0);
+	rows = json_new_list(&a);
+	for (int i = 0; i < 600; i++)
+		json_array_append_new(rows,
+				      json_pack("{s:o, s:[s, s], s:[s]}", "node",
+						json_sprintf("i-%d", i), "pods", "team/a",
+						"team/b", "local_volumes", "nvme"));
+	c = (struct step_ctx){.arena = &a,
+			      .cfg = &cfg,
+			      .planning = true,
+			      .input = json_new_object(&a),
+			      .data = json_new_object(&a),
+			      .events = json_new_list(&a),
+			      .at_stake = json_new_list(&a)};
+	cr_expect(stake_settle(&c, rows, "the nodes that go"));
+	cr_expect_eq(json_array_size(c.at_stake), 600);
+	cr_assert_eq(json_array_size(c.events), 2);
+	cr_expect_str_eq(json_str_or(c.events, "0.data.text", ""),
+			 "lost with the nodes that go: 1200 pods, team/a, …");
+	cr_expect_str_eq(json_str_or(c.events, "1.data.text", ""),
+			 "lost with the nodes that go: 600 local_volumes, nvme, …");
+	arena_free(&a);
 }

@@ -168,8 +168,9 @@ void addon_absorb(struct step_ctx *c, const struct answer *a)
 {
 	const struct component *k = component_here(c);
 
-	if (answer_is(a, "ResourceInUseException")) {
-		step_wait(c, 5, "a look at the add-on %s", k->addon);
+	/* It is there already, or somebody changes it or the cluster at this moment. */
+	if (!a->ok && a->errc == ERR_CLOUD_CONFLICT) {
+		step_wait(c, 5, "EKS to take the add-on %s: %s", k->addon, a->message);
 		return;
 	}
 	if (!a->ok) {

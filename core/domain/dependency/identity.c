@@ -154,8 +154,9 @@ void identity_absorb(struct step_ctx *c, const struct answer *a)
 {
 	const struct component *k = component_here(c);
 
-	if (answer_is(a, "ResourceInUseException")) {
-		step_wait(c, 3, "a look at the pod identity of %s", k->title);
+	if (!a->ok && a->errc == ERR_CLOUD_CONFLICT) {
+		step_wait(c, 3, "EKS to take the pod identity of %s: %s", k->title,
+			  a->message);
 		return;
 	}
 	if (c->item && str_starts(c->item, "unbind/")) {

@@ -6,6 +6,8 @@
  * skipped by name. The last row fails when anything did, and a retry begins at
  * the first: what is as wanted makes no call.
  */
+#include <string.h>
+
 #include "core/domain/cluster/eks_access.h"
 #include "core/domain/cluster/kinds.h"
 #include "core/domain/dependency/install.h"
@@ -104,6 +106,17 @@ bool any_node_ready(const json_t *nodes)
 
 /* --- the last row --------------------------------------------------------------- */
 
+/* What was refused, and the cloud's own words for why. */
+static const char *why_failed(struct step_ctx *c, const json_t *row)
+{
+	const char *detail = json_str_or(row, "error.detail", "");
+	const char *cause = json_str_or(row, "error.cause", "");
+
+	return cause[0] && !strstr(detail, cause)
+		       ? arena_printf(c->arena, "%s: %s", detail, cause)
+		       : detail;
+}
+
 static void conclude_failed(struct step_ctx *c, const char *first)
 {
 	struct err *e = step_fail(c, ERR_DEPENDENCY_FAILED, "%s could not be installed",
@@ -117,7 +130,7 @@ static void conclude_failed(struct step_ctx *c, const char *first)
 
 		if (streq(state_of(c, k->name), "failed")) {
 			err_because(e, k->name, json_str_at(row, "error.code"),
-				    json_str_at(row, "error.detail"), NULL);
+				    why_failed(c, row), NULL);
 			if (!streq(k->name, first))
 				others++;
 			else

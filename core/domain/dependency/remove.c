@@ -92,7 +92,7 @@ void remove_addon_absorb(struct step_ctx *c, const struct answer *a)
 {
 	const struct component *k = component_here(c);
 
-	if (answer_is(a, "ResourceInUseException"))
+	if (!a->ok && a->errc == ERR_CLOUD_CONFLICT)
 		step_wait(c, 15, "the add-on %s, which is being changed: %s", k->addon,
 			  a->message);
 	else if (!a->ok && a->errc != ERR_CLOUD_NOT_FOUND)

@@ -94,18 +94,29 @@ static const char *unconfirmed(const struct step_ctx *c, const json_t *row,
 	return NULL;
 }
 
-static void warn(struct step_ctx *c, const json_t *row, const char *what)
+/* Of all rows together: a cluster has hundreds of nodes, and a person one look. */
+static void warn(struct step_ctx *c, const json_t *rows, const char *what)
 {
+	json_t *sums = json_new_object(c->arena), *row, *list;
 	const char *key;
-	json_t *list;
+	size_t i;
 
-	json_object_foreach((json_t *)(uintptr_t)row, key, list) {
+	json_array_foreach(rows, i, row)
+		json_object_foreach(row, key, list)
+			if (json_array_size(list) > 0) {
+				json_t *sum = json_object_get(sums, key);
+
+				if (!sum)
+					json_object_set_new(sums, key,
+							    json_deep_copy(list));
+				else
+					json_array_extend(sum, list);
+			}
+	json_object_foreach(sums, key, list) {
 		const size_t n = json_array_size(list);
 
-		if (n)
-			step_warn(c, "lost with %s: %zu %s, %s%s", what, n, key,
-				  json_string_value(json_array_get(list, 0)),
-				  n > 1 ? ", …" : "");
+		step_warn(c, "lost with %s: %zu %s, %s%s", what, n, key,
+			  json_string_value(json_array_get(list, 0)), n > 1 ? ", …" : "");
 	}
 }
 
@@ -129,9 +140,9 @@ bool stake_settle(struct step_ctx *c, const json_t *rows, const char *what)
 				   "send the request with its confirm.");
 			return false;
 		}
-		warn(c, row, what);
 		step_stake(c, json_incref(row));
 	}
+	warn(c, rows, what);
 	return true;
 }
 
