@@ -45,6 +45,16 @@ from (
 	select kind, jsonb_build_object('group', name) from catalog
 	where kind = 'instance_group' and cluster = $1) x
 
+-- Both sides of each group, as the last whole look has them; no row before there was one.
+-- name: node_joins
+select c.observed->>'group' as grp,
+	count(*) filter (where not node_is_alone(c.observed) and not c.observed ? 'no_node_since') as joined,
+	count(*) filter (where not node_is_alone(c.observed) and c.observed ? 'no_node_since') as no_node,
+	count(*) filter (where node_is_alone(c.observed)) as no_instance
+from catalog c join refresh r on r.cluster = c.cluster
+where c.kind = 'node' and c.cluster = $1 and r.finished_at is not null
+group by 1
+
 -- What a look begins after that is asked for now.
 -- name: refresh_want again
 select refresh_want($1), j_ms(j_now()) as ms

@@ -182,11 +182,20 @@ const TASKS = {
 		await p.getByRole('link', {name: 'Create a cluster'}).nth(1).waitFor();
 		await k.enter(/A .*Create a cluster/);
 		assert.equal(await started(p), id);
+		/* So late that the cloud has been asked for its nodes. */
+		await p.locator('main').getByText(/capacity/i).first().waitFor({timeout: 45000});
 		await k.enter(/BUTTON.*Cancel operation/);
 		await k.enter(/BUTTON.*Review plan/);
 		await dialog(p).getByText(/Nothing would be changed|changes? in the cloud/).first().waitFor();
 		await k.enter(/BUTTON.*Cancel operation/);
 		await status(p, 'cancelled');
+		/* Words, what it costs, and the call that stops it; not the document of it. */
+		const goesOn = p.locator('main').getByText('The cloud goes on with this');
+
+		await goesOn.waitFor();
+		await p.locator('main').getByText(/billed/).first().waitFor();
+		await k.enter(/Stop it with scale_instance_group/);
+		await p.locator('main').getByText(/curl -sS -X POST .*groups\/.*:scale/).first().waitFor();
 		await s.cloud.settings({capacity: {'ml.g5.12xlarge': null}});
 		await k.enter(/BUTTON.*Retry from here/);
 		await dialog(p).getByText(/changes? in the cloud/).first().waitFor();

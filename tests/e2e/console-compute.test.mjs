@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import {spawnSync} from 'node:child_process';
 import {after, before, test} from 'node:test';
-import {shellEnv, tools} from '../stack/stack.mjs';
+import {psql, shellEnv, startService, stop, tools} from '../stack/stack.mjs';
 import {accessible, launch, signedIn} from './browser.mjs';
 import {call, end} from './faces.mjs';
 import {create, succeeded, world} from './pipeline.mjs';
@@ -128,6 +128,13 @@ test('nodes: listed with health and GPUs, one with its timeline, rebooted after 
 	await visit('/nodes', /^Nodes/);
 	await main().getByText(/^2 nodes, looked at/).waitFor({timeout: 30000});
 	await main().getByText('Schedulable').first().waitFor({timeout: 30000});
+	/* Both sides of the group: as many nodes as instances, and none alone. */
+	const {json: {items: [group]}} = await call(s, 'GET', '/api/v1/clusters/lab/groups', {role: 'viewer'});
+
+	assert.deepEqual([group.joined, group.no_node, group.no_instance], [2, 0, 0], JSON.stringify(group));
+	await visit('/groups', /^Instance groups/);
+	await main().getByRole('cell', {name: '2 nodes', exact: true}).waitFor();
+	await visit('/nodes', /^Nodes/);
 	await main().getByRole('link', {name: /^i-/}).first().click();
 	await page.waitForURL(/nodes\/i-/);
 	const id = page.url().split('/').pop();
@@ -230,6 +237,39 @@ test('import offers the HyperPod clusters of the account, and says of each wheth
 	await others.getByRole('row', {name: /lab/}).getByRole('radio').check();
 	assert.equal(await page.getByRole('textbox', {name: 'EKS cluster'}).inputValue(), 'lab');
 	assert.equal(await page.getByRole('textbox', {name: 'HyperPod cluster'}).inputValue(), 'lab');
+});
+
+test('nobody looks any longer: what was looked at goes grey, says since when, and gets older by itself', async () => {
+	const grey = () => main().locator('[class*=status-stopped]');
+	/* Twice the same place: what it says grows. */
+	const grows = async place => {
+		const before = await place.textContent();
+
+		await page.waitForFunction(([text, was]) => !text.textContent || text.textContent !== was, [await place.elementHandle(), before]);
+	};
+
+	await visit('/nodes', /^Nodes/);
+	await main().getByText(/looked at .* ago/).first().waitFor();
+	assert.equal(await grey().count(), 0, 'it is fresh');
+	await stop(s, 'poller');
+	/* It finds out when it looks again, or when somebody comes back to it. */
+	await page.waitForTimeout(5100);
+	await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+	await grey().filter({hasText: /looked at .* ago \(/}).waitFor();
+	await grows(grey().filter({hasText: /looked at/}));
+	assert(await grey().filter({hasText: 'Running'}).count() > 0, 'a status that nobody has seen for long is not green');
+
+	await visit('/dependencies', /^Dependencies/);
+	await grows(main().getByText(/sec ago/).first());
+	psql(s, "update catalog set observed_at = observed_at - interval '2 hours'");
+	for (const [path, heading, state] of [['/dependencies', /^Dependencies/, /ready/i], ['/storage', /^Storage/, /mounted/i]]) {
+		await visit(path, heading);
+		const seen = grey().filter({hasText: /2 hr.* ago \(/}).first();
+
+		await seen.waitFor();
+		assert(await grey().filter({hasText: state}).count() > 0, `${path}: grey`);
+	}
+	startService(s, 'poller');
 });
 
 test('axe finds nothing on these pages, in both modes', async () => {

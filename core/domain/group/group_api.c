@@ -8,6 +8,7 @@
 #include "core/domain/offer/cached.h"
 #include "core/json/tree.h"
 #include "core/op/runner.h"
+#include "gen/queries.h"
 
 enum { TYPES_AGE_S = 6 * 3600 };
 
@@ -31,6 +32,25 @@ static bool read_cluster(struct call *c, const char *cluster, struct cluster *re
 		json_packf(c->arena, "{s:s}", "ClusterName",
 			   ret_k->hyperpod_name ? ret_k->hyperpod_name : ret_k->name),
 		call_read_deadline(c), c->arena, ret, e);
+}
+
+/* Which of its instances are nodes, as the last look has it: pollers look at both sides,
+ * a face at one. Nothing of a cluster that was not looked at yet. */
+static bool put_joins(struct call *c, const char *cluster, json_t *items, struct err *e)
+{
+	static const char *const counts[] = {"joined", "no_node", "no_instance"};
+	struct db_rows rows;
+
+	if (!DB(c->db, c->arena, &Q_node_joins, &rows, e, cluster))
+		return false;
+	for (int r = 0; r < rows.n; r++) {
+		json_t *item = (json_t *)(uintptr_t)json_find(items, "name",
+							      db_text(&rows, r, "grp"));
+
+		for (size_t i = 0; item && i < sizeof(counts) / sizeof(*counts); i++)
+			json_put_int(item, counts[i], db_int(&rows, r, counts[i]));
+	}
+	return true;
 }
 
 /* --- list_instance_groups --------------------------------------------------------- */
@@ -63,6 +83,8 @@ static bool run_list_groups(struct call *c, const void *in, struct reply *ret,
 		return false;
 	json_array_foreach(json_at(cluster, "InstanceGroups"), i, g)
 		json_array_append(items, group_item(c->arena, cluster, g));
+	if (!put_joins(c, k.name, items, e))
+		return false;
 	reply_tree(c, ret,
 		   json_packf(c->arena, "{s:O, s:n, s:s}", "items", items, "next_cursor",
 			      "observed_at",
@@ -185,6 +207,8 @@ static bool run_get_group(struct call *c, const void *in, struct reply *ret,
 				 group_hint(c->arena, cluster, q->group));
 	}
 	item = group_item(c->arena, cluster, g);
+	if (!put_joins(c, k.name, json_packf(c->arena, "[O]", item), e))
+		return false;
 	json_put_str(item, "cluster", k.name);
 	put_more(item, cluster, g);
 	put_addresses(c, item);

@@ -16,6 +16,13 @@
 		    .doc = "Current number of nodes."),                                  \
 		OUT("target_count", FIELD_INT, .flags = FIELD_REQUIRED,                  \
 		    .doc = "Requested number of nodes."),                                \
+		OUT("joined", FIELD_INT,                                                 \
+		    .doc = "Instances that are also Kubernetes nodes, as of the last "   \
+			   "look at the nodes."),                                        \
+		OUT("no_node", FIELD_INT,                                                \
+		    .doc = "Instances without a Kubernetes node."),                      \
+		OUT("no_instance", FIELD_INT,                                            \
+		    .doc = "Kubernetes nodes without an instance."),                     \
 		OUT("min_count", FIELD_INT, .doc = "Minimum number of nodes."),          \
 		TEXT("instance_type", "Instance type."),                                 \
 		OUT("instance_types", FIELD_STRS,                                        \

@@ -1,6 +1,7 @@
 // Requests to our own server, by the session cookie. A refusal is a ProblemError.
+import {learnTime} from '../pure/time';
 import type {Call} from './calls';
-import type {Answer, GetPath, Operation, Plan, Problem, QueryOf} from './types';
+import type {Answer, Asked, GetPath, Operation, Plan, Problem} from './types';
 
 const BASE = '/api/v1';
 
@@ -47,6 +48,7 @@ async function send(url: string, init: RequestInit): Promise<Response>
 {
 	const res = await fetch(url, {...init, credentials: 'same-origin', cache: 'no-store'});
 
+	learnTime(res.headers.get('date'));
 	if (res.ok)
 		return res;
 	const problem = await problemOf(res);
@@ -56,10 +58,10 @@ async function send(url: string, init: RequestInit): Promise<Response>
 	throw new ProblemError(problem);
 }
 
-export async function read<P extends GetPath>(path: P, {params, query, signal}:
-	{params?: Values; query?: QueryOf<P>; signal?: AbortSignal} = {}): Promise<Answer<P>>
+export async function read<P extends GetPath>(path: P, ...[asked]: {signal?: AbortSignal} extends Asked<P> ? [Asked<P>?] : [Asked<P>]): Promise<Answer<P>>
 {
-	const res = await send(BASE + withQuery(fill(path, params), query as Values), {signal});
+	const {params, query, signal} = (asked ?? {}) as {params?: Values; query?: Values; signal?: AbortSignal};
+	const res = await send(BASE + withQuery(fill(path, params), query), {signal});
 
 	return await res.json() as Answer<P>;
 }

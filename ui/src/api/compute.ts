@@ -2,7 +2,7 @@
 // made old by every event of that cluster.
 import {infiniteQueryOptions, keepPreviousData, queryOptions} from '@tanstack/react-query';
 import {read} from './client';
-import type {Answer, Item} from './types';
+import type {Answer, Filter, Item} from './types';
 
 export type Group = Item<'/clusters/{cluster}/groups'>;
 export type Node = Item<'/clusters/{cluster}/nodes'>;
@@ -28,7 +28,7 @@ export const group = (cluster: string, name: string) => queryOptions({
 	queryFn: ({signal}) => read('/clusters/{cluster}/groups/{group}', {params: {cluster, group: name}, signal}),
 });
 
-export interface NodeFilter { group?: string; status?: string; health?: string }
+export type NodeFilter = Filter<'/clusters/{cluster}/nodes', 'group' | 'status' | 'health'>;
 
 export const nodes = (cluster: string, filter: NodeFilter) => infiniteQueryOptions({
 	queryKey: ['cluster', cluster, 'nodes', filter],
@@ -44,12 +44,12 @@ export const node = (cluster: string, id: string) => queryOptions({
 	queryFn: ({signal}) => read('/clusters/{cluster}/nodes/{node}', {params: {cluster, node: id}, signal}),
 });
 
-export interface EventFilter { level?: string; resource?: string; group?: string }
+export type EventFilter = Filter<'/clusters/{cluster}/events', 'level' | 'resource' | 'group'>;
 
 export const clusterEvents = (cluster: string, filter: EventFilter) => infiniteQueryOptions({
 	queryKey: ['cluster', cluster, 'events', filter],
 	queryFn: ({signal, pageParam}) => read('/clusters/{cluster}/events',
-		{...at(cluster), query: {limit: 50, cursor: pageParam || undefined, ...filter} as object, signal}),
+		{...at(cluster), query: {limit: 50, cursor: pageParam || undefined, ...filter}, signal}),
 	initialPageParam: '',
 	getNextPageParam: last => last.next_cursor ?? undefined,
 	placeholderData: keepPreviousData,
@@ -75,10 +75,10 @@ export const pendingPods = (cluster: string) => queryOptions({
 	queryFn: ({signal}) => read('/clusters/{cluster}/pending-pods', {...at(cluster), signal}),
 });
 
-export const trainingPlans = (status: string) => queryOptions({
+export const trainingPlans = (status?: Filter<'/training-plans', 'status'>['status']) => queryOptions({
 	queryKey: ['training-plans', status],
 	staleTime: 60000,
-	queryFn: ({signal}) => read('/training-plans', {query: {limit: 100, status: status || undefined} as object, signal}),
+	queryFn: ({signal}) => read('/training-plans', {query: {limit: 100, status}, signal}),
 });
 
 export const planOfferings = (query: {instance_type: string; count: number; duration_hours: number}) => queryOptions({

@@ -171,8 +171,12 @@ export function useOperation(id: string)
 	return query;
 }
 
-/** Interval for lists; none while events come. */
-export const useListPoll = () => useLiveState() === 'connected' ? false as const : LIST_POLL_MS;
+/* Events tell of changes. That nothing has changed, and that somebody still looks, is
+ * asked for: it keeps the server looking, too. */
+const LOOK_MS = 30000;
+
+/** Interval for what is looked at. */
+export const useListPoll = () => useLiveState() === 'connected' ? LOOK_MS : LIST_POLL_MS;
 
 /** Lists follow the newest operation that runs. */
 export function useFollowAny(cluster?: string)

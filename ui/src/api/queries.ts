@@ -2,7 +2,7 @@
 // makes old exactly what it may have changed.
 import {keepPreviousData, QueryClient, queryOptions, useQueries, useQuery, useQueryClient} from '@tanstack/react-query';
 import {ProblemError, read} from './client';
-import type {Cluster, Event, Operation, Stage} from './types';
+import type {Cluster, Event, Filter, Operation, Stage} from './types';
 
 export const queryClient = new QueryClient({
 	defaultOptions: {
@@ -53,12 +53,14 @@ export const storages = (name: string) => queryOptions({
 	queryFn: ({signal}) => read('/clusters/{cluster}/storages', {params: {cluster: name}, signal}),
 });
 
-export interface OperationFilter { state?: string; cluster?: string; kind?: string; cursor?: string; limit?: number }
+export type OperationFilter = Filter<'/operations', 'state' | 'cluster' | 'kind' | 'cursor' | 'limit'>;
+
+export const readOperations = async (filter: OperationFilter, signal?: AbortSignal) =>
+	await read('/operations', {query: {limit: 50, ...filter}, signal}) as {items: Operation[]; next_cursor: string | null};
 
 export const operations = (filter: OperationFilter = {}) => queryOptions({
 	queryKey: ['operations', filter],
-	queryFn: async ({signal}) => await read('/operations', {query: {limit: 50, ...filter}, signal} as object) as
-		unknown as {items: Operation[]; next_cursor: string | null},
+	queryFn: ({signal}) => readOperations(filter, signal),
 	placeholderData: keepPreviousData,
 });
 
@@ -125,9 +127,9 @@ export const instanceTypes = (zone: string) => queryOptions({
 	queryFn: ({signal}) => read('/instance-types', {query: {zone: zone || undefined}, signal}),
 });
 
-export const quotas = (instance_type: string, count: number, capacity_type: string) => queryOptions({
+export const quotas = (instance_type: string, count: number, capacity_type: Filter<'/quotas', 'capacity_type'>['capacity_type']) => queryOptions({
 	queryKey: ['quotas', instance_type, count, capacity_type],
 	staleTime: 15000,
-	queryFn: ({signal}) => read('/quotas', {query: {instance_type, count, capacity_type} as never, signal}),
+	queryFn: ({signal}) => read('/quotas', {query: {instance_type, count, capacity_type}, signal}),
 	placeholderData: keepPreviousData,
 });

@@ -9,6 +9,12 @@ export type GetPath = {[P in keyof paths]: paths[P] extends {get: object} ? P : 
 export type Answer<P extends GetPath> = paths[P] extends
 	{get: {responses: {200: {content: {'application/json': infer R}}}}} ? R : never;
 export type QueryOf<P extends GetPath> = paths[P] extends {get: {parameters: {query?: infer Q}}} ? Q : never;
+type PathOf<P extends GetPath> = paths[P] extends {get: {parameters: {path: infer V}}} ? V : undefined;
+/** What a read takes: members of the path, which must be there, and of the query. */
+export type Asked<P extends GetPath> = {query?: QueryOf<P>; signal?: AbortSignal} &
+	(PathOf<P> extends object ? {params: {[K in keyof PathOf<P>]: PathOf<P>[K]}} : {params?: undefined});
+/** Members of a filter that a page offers. */
+export type Filter<P extends GetPath, K extends keyof NonNullable<QueryOf<P>>> = Pick<NonNullable<QueryOf<P>>, K>;
 export type Item<P extends GetPath> = Answer<P> extends {items: (infer I)[]} ? I : never;
 
 export interface Stage { id: string; kind: string; stage: string; state: string; title: string }
@@ -20,8 +26,13 @@ export interface OperationError {
 export interface Question {
 	question?: string; evidence?: unknown; choices?: {id: string; title: string; consequence?: string}[];
 }
+/** What the cloud goes on with after the operation has ended before its time. */
+export interface Wanted {
+	what: string; goes_on?: string; cost?: string; no_stop?: string;
+	stop?: {tool: string; arguments: Record<string, unknown>};
+}
 export type Operation = Omit<Schema['Operation'], 'children' | 'error' | 'question' | 'result'> & {
-	children?: Stage[]; error?: OperationError; question?: Question; result?: unknown;
+	children?: Stage[]; error?: OperationError; question?: Question; result?: {still_wanted?: Wanted[]; [key: string]: unknown};
 };
 export type Phase = Operation['phases'][number];
 

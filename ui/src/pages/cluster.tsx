@@ -17,6 +17,7 @@ import {To} from '../app/link';
 import {useFrame, usePage} from '../app/page';
 import type {PageProps} from '../app/routes';
 import {useWords} from '../i18n';
+import {SeenAt, StateAt} from '../parts/age';
 import {DeleteCluster, forget} from '../parts/cluster';
 import {PlanModal, type Change} from '../parts/change';
 import {ProblemAlert} from '../parts/problem';
@@ -97,13 +98,13 @@ export default function ClusterPage({me, name}: PageProps)
 				</div>)}</SpaceBetween>}
 		</Container>
 		<List<Group> items={data.hyperpod_name && !pod.error ? pod.data?.groups : []} title={t('cluster.groups')} empty={t('cluster.noGroups')} trackBy='name'
-			description={pod.data && `${pod.data.status}`} error={pod.error} onRetry={() => void pod.refetch()}
+			description={pod.data && <>{pod.data.status}. {t('deps.seen')} <SeenAt at={pod.data.observed_at}/></>} error={pod.error} onRetry={() => void pod.refetch()}
 			columnDefinitions={[
 				{id: 'name', header: t('common.name'), isRowHeader: true, cell: g => g.name},
 				{id: 'type', header: t('cluster.type'), cell: g => g.instance_type ?? '–'},
 				{id: 'nodes', header: t('cluster.nodes'), cell: g => t('cluster.nodesOf', {current: g.current_count, target: g.target_count})},
 				{id: 'gpus', header: t('cluster.gpus'), cell: g => number(g.current_count * gpusOf(g.instance_type))},
-				{id: 'status', header: t('common.status'), cell: g => g.status ? <State state={g.status} label={g.status}/> : '–'},
+				{id: 'status', header: t('common.status'), cell: g => g.status ? <StateAt state={g.status} label={g.status} at={pod.data?.observed_at}/> : '–'},
 			]}/>
 		<List<Resource> items={data.resources ?? []} title={t('cluster.resources')} description={t('cluster.resourcesIntro')}
 			empty={t('common.none')} pageSize={10} trackBy={r => `${r.type} ${r.id}`} contentDensity='compact' columnDefinitions={[

@@ -8,9 +8,10 @@ import type {Dependency, OperationError} from '../api/types';
 import {usePage} from '../app/page';
 import type {PageProps} from '../app/routes';
 import {useWords} from '../i18n';
+import {SeenAt, StateAt} from '../parts/age';
 import {PlanModal, type Change} from '../parts/change';
-import {State, Time} from '../parts/status';
 import {List} from '../parts/table';
+import {OLD_UNASKED_S} from '../pure/time';
 
 export default function Dependencies({me, name}: PageProps)
 {
@@ -41,11 +42,11 @@ export default function Dependencies({me, name}: PageProps)
 			columnDefinitions={[
 				{id: 'title', header: t('common.name'), isRowHeader: true, sortingField: 'title', cell: d => d.title},
 				{id: 'state', header: t('common.state'), sortingField: 'state', cell: d => <SpaceBetween size='xxs'>
-					<State state={d.state}/>{(d.error as OperationError | undefined)?.detail}</SpaceBetween>},
+					<StateAt state={d.state} at={d.observed_at} oldS={OLD_UNASKED_S}/>{(d.error as OperationError | undefined)?.detail}</SpaceBetween>},
 				{id: 'version', header: t('deps.version'), cell: d => d.version ?? '–'},
 				{id: 'via', header: t('deps.via'), cell: d => d.via === 'addon' ? t('deps.addon') : t('deps.chart')},
 				{id: 'needs', header: t('deps.needs'), cell: d => titleOf(d.needs)},
-				{id: 'seen', header: t('deps.seen'), cell: d => <Time at={d.observed_at}/>},
+				{id: 'seen', header: t('deps.seen'), cell: d => <SeenAt at={d.observed_at} oldS={OLD_UNASKED_S}/>},
 			]}/>
 		{change && <PlanModal change={change} onDismiss={() => setChange(undefined)}/>}
 	</>;

@@ -11,8 +11,9 @@ import type {PageProps} from '../app/routes';
 import {useWords} from '../i18n';
 import {State, Time} from '../parts/status';
 import {List} from '../parts/table';
+import {oneOf} from '../pure/call';
 
-const LEVELS = ['Info', 'Warn', 'Error'], RESOURCES = ['Cluster', 'InstanceGroup', 'Instance'];
+const LEVELS = ['Info', 'Warn', 'Error'] as const, RESOURCES = ['Cluster', 'InstanceGroup', 'Instance'] as const;
 const STATES: Record<string, string> = {Error: 'failed', Warn: 'held'};
 
 export default function Events({name: cluster}: PageProps)
@@ -20,9 +21,9 @@ export default function Events({name: cluster}: PageProps)
 	const {t, word} = useWords();
 	const [search, setSearch] = useSearchParams();
 	const poll = useListPoll();
-	const filter = {level: search.get('level') ?? undefined, resource: search.get('resource') ?? undefined};
+	const filter = {level: oneOf(LEVELS, search.get('level')), resource: oneOf(RESOURCES, search.get('resource'))};
 	const query = useInfiniteQuery({...clusterEvents(cluster, filter), refetchInterval: poll});
-	const choice = (name: 'level' | 'resource', label: string, any: string, values: string[]) => {
+	const choice = (name: 'level' | 'resource', label: string, any: string, values: readonly string[]) => {
 		const options = [{value: '', label: any}, ...values.map(value => ({value, label: word(name, value)}))];
 
 		return <Select options={options} selectedOption={options.find(o => o.value === (filter[name] ?? '')) ?? options[0]!} ariaLabel={label}

@@ -19,9 +19,10 @@ import {To} from '../app/link';
 import {usePage} from '../app/page';
 import type {PageProps} from '../app/routes';
 import {useWords} from '../i18n';
+import {SeenAt, StateAt} from '../parts/age';
 import {PlanModal, type Change} from '../parts/change';
 import {ProblemAlert} from '../parts/problem';
-import {State, Time} from '../parts/status';
+import {State} from '../parts/status';
 
 type Name = 'training_operator' | 'inference_operator' | 'tiered_checkpointing' | 'autoscaling';
 /** What the user has decided otherwise than it is. */
@@ -52,7 +53,7 @@ function Parts({of}: {of: Feature})
 	</SpaceBetween>;
 }
 
-function Panel({of, wish, onWish, cluster, may}: {of: Feature; wish: Wish | undefined; onWish: (w: Wish | undefined) => void; cluster: string; may: boolean})
+function Panel({of, at, wish, onWish, cluster, may}: {of: Feature; at: string; wish: Wish | undefined; onWish: (w: Wish | undefined) => void; cluster: string; may: boolean})
 {
 	const {t, word} = useWords();
 	const on = wish?.enabled ?? of.enabled;
@@ -68,7 +69,7 @@ function Panel({of, wish, onWish, cluster, may}: {of: Feature; wish: Wish | unde
 		{word('phase', of.name, of.title)}</Header>}>
 		<SpaceBetween size='m'>
 			<SpaceBetween direction='horizontal' size='m'>
-				<State state={of.state}/>
+				<StateAt state={of.state} at={at}/>
 				{of.version && <Box color='text-body-secondary'>{of.version}</Box>}
 				{of.status && <Box color='text-body-secondary'>{of.status}</Box>}
 				{of.name === 'autoscaling' && of.enabled && <To href={`/clusters/${cluster}/autoscaling`}>{t('autoscaling.title')}</To>}
@@ -104,7 +105,7 @@ export default function Features({me, name: cluster}: PageProps)
 	if (!data)
 		return <Header variant='h1'>{t('features.title')} <Spinner/></Header>;
 	return <SpaceBetween size='l'>
-		<Header variant='h1' description={<>{t('features.intro')} {t('deps.seen')} <Time at={data.observed_at}/></>}
+		<Header variant='h1' description={<>{t('features.intro')} {t('deps.seen')} <SeenAt at={data.observed_at}/></>}
 			actions={<SpaceBetween direction='horizontal' size='xs'>
 				<Button variant='link' disabled={decided === 0} onClick={() => setWishes({})}>{t('common.cancel')}</Button>
 				<Button variant='primary' disabled={!may || decided === 0} onClick={() => setChange({title: t('features.title'), submit: t('features.apply'),
@@ -113,7 +114,7 @@ export default function Features({me, name: cluster}: PageProps)
 						body: {...wishes, ...adopt ? {adopt} : {}}}})}>{t('create.submit')}</Button>
 			</SpaceBetween>}>{t('features.title')}</Header>
 		{foreign && may && <Checkbox checked={adopt} onChange={e => setAdopt(e.detail.checked)} description={t('features.adoptHelp')}>{t('features.adopt')}</Checkbox>}
-		{data.items.filter(f => KNOWN.includes(f.name)).map(f => <Panel key={f.name} of={f} cluster={cluster} may={may} wish={wishes[f.name as Name]}
+		{data.items.filter(f => KNOWN.includes(f.name)).map(f => <Panel key={f.name} of={f} at={data.observed_at} cluster={cluster} may={may} wish={wishes[f.name as Name]}
 			onWish={w => setWishes(all => {
 				const next = {...all};
 

@@ -14,6 +14,7 @@ import {navigate, To} from '../app/link';
 import {usePage} from '../app/page';
 import type {PageProps} from '../app/routes';
 import {useWords, type Words} from '../i18n';
+import {SeenAt, StateAt} from '../parts/age';
 import {HealthChecks} from '../parts/capacity';
 import {Ask} from '../parts/ask';
 import {PlanModal, type Change} from '../parts/change';
@@ -146,6 +147,21 @@ function Details({cluster, of}: {cluster: string; of: Group})
 	</Container>;
 }
 
+/** Both sides: instances that are no nodes, and nodes behind which no instance is. */
+function Joined({of}: {of: Group})
+{
+	const {t} = useWords();
+	const {joined, no_node: noNode, no_instance: noInstance} = of;
+
+	if (joined === undefined)
+		return <>–</>;
+	return <SpaceBetween size='xxs'>
+		<Box>{t('groups.joined', {n: joined})}</Box>
+		{noNode ? <State state='not_ready' label={t('groups.noNode', {n: noNode})}/> : null}
+		{noInstance ? <State state='missing' label={t('groups.noInstance', {n: noInstance})}/> : null}
+	</SpaceBetween>;
+}
+
 export default function Groups({me, name: cluster}: PageProps)
 {
 	const {t} = useWords();
@@ -169,7 +185,7 @@ export default function Groups({me, name: cluster}: PageProps)
 		readings: [{capability: 'list_instance_groups', path: `/clusters/${cluster}/groups`, args: {cluster}}]});
 	return <SpaceBetween size='l'>
 		<List<Group> items={query.data?.items} error={query.error} onRetry={() => void query.refetch()} title={t('groups.title')} headingTag='h1'
-			description={t('groups.intro')} empty={t('cluster.noGroups')} trackBy='name' find={t('groups.find')}
+			description={<>{t('groups.intro')} {t('deps.seen')} <SeenAt at={query.data?.observed_at}/></>} empty={t('cluster.noGroups')} trackBy='name' find={t('groups.find')}
 			emptyHelp={may && <Button onClick={() => navigate(`/clusters/${cluster}/groups/add`)}>{t('groups.add')}</Button>}
 			selectionType='multi' selectedItems={chosen} onSelectionChange={e => setNames(e.detail.selectedItems.map(g => g.name))}
 			ariaLabels={{selectionGroupLabel: t('groups.title'), allItemsSelectionLabel: () => t('groups.title'), itemSelectionLabel: (_, g) => g.name}}
@@ -183,9 +199,10 @@ export default function Groups({me, name: cluster}: PageProps)
 			columnDefinitions={[
 				{id: 'name', header: t('common.name'), isRowHeader: true, sortingField: 'name',
 					cell: g => <To href={`/clusters/${cluster}/nodes?group=${encodeURIComponent(g.name)}`}>{g.name}</To>},
-				{id: 'status', header: t('common.status'), cell: g => g.status ? <State state={g.status}/> : '–'},
+				{id: 'status', header: t('common.status'), cell: g => g.status ? <StateAt state={g.status} at={query.data?.observed_at}/> : '–'},
 				{id: 'type', header: t('cluster.type'), sortingField: 'instance_type', cell: g => g.instance_types?.join(', ') || g.instance_type || '–'},
 				{id: 'nodes', header: t('cluster.nodes'), sortingField: 'current_count', cell: g => t('cluster.nodesOf', {current: g.current_count, target: g.target_count})},
+				{id: 'joined', header: t('cluster.kubernetes'), sortingField: 'joined', cell: g => <Joined of={g}/>},
 				{id: 'capacity', header: t('create.capacity_type'), sortingField: 'capacity_type', cell: g => capacityOf(g, t)},
 				{id: 'mode', header: t('groups.interface_mode'), cell: g => g.interface_mode ?? '–'},
 				{id: 'software', header: t('groups.image_release_version'), cell: g => g.software_update_status && g.software_update_status !== 'Succeeded'

@@ -15,6 +15,7 @@ import {To} from '../app/link';
 import {usePage} from '../app/page';
 import type {PageProps} from '../app/routes';
 import {useWords} from '../i18n';
+import {SeenAt, StateAt} from '../parts/age';
 import {PlanModal, type Change} from '../parts/change';
 import {Code, json} from '../parts/code';
 import {nodeAction} from '../parts/node';
@@ -47,7 +48,7 @@ export default function NodePage({me, name: cluster, rest: id}: PageProps)
 	const acted = data.instance_id ?? data.logical_id ?? id;
 
 	return <SpaceBetween size='l'>
-		<Header variant='h1' description={<>{t('deps.seen')} <Time at={data.observed_at}/></>}
+		<Header variant='h1' description={<>{t('deps.seen')} <SeenAt at={data.observed_at}/></>}
 			actions={<SpaceBetween direction='horizontal' size='xs'>
 				{VERBS.map(v => <Button key={v} disabled={!may} onClick={() => setChange(nodeAction(v, cluster, [acted], t))}>{t(`nodes.${v}`)}</Button>)}
 			</SpaceBetween>}>{id}</Header>
@@ -55,7 +56,7 @@ export default function NodePage({me, name: cluster, rest: id}: PageProps)
 		{data.local_volumes.length > 0 && <Alert type='info' header={t('plan.stakeDisks')}>{data.local_volumes.join('; ')}</Alert>}
 		<Container header={<Header variant='h2'>{t('cluster.health')}</Header>}>
 			<KeyValuePairs columns={4} items={[
-				{label: t('common.status'), value: <State state={data.status}/>},
+				{label: t('common.status'), value: <StateAt state={data.status} at={data.observed_at}/>},
 				{label: t('nodes.group'), value: <To href={`/clusters/${cluster}/nodes?group=${encodeURIComponent(data.group)}`}>{data.group}</To>},
 				{label: t('nodes.instance'), value: data.instance_id ?? '–'},
 				{label: t('nodes.logical'), value: data.logical_id ?? '–'},
@@ -75,7 +76,7 @@ export default function NodePage({me, name: cluster, rest: id}: PageProps)
 				{id: 'name', header: t('common.name'), isRowHeader: true, cell: p => <To
 					href={`/clusters/${cluster}/logs?namespace=${encodeURIComponent(p.namespace ?? '')}&pod=${encodeURIComponent(p.name ?? '')}`}>
 					{p.namespace}/{p.name}</To>},
-				{id: 'phase', header: t('common.status'), cell: p => p.phase ? <State state={p.phase}/> : '–'},
+				{id: 'phase', header: t('common.status'), cell: p => p.phase ? <StateAt state={p.phase} at={data.observed_at}/> : '–'},
 			]}/>
 		<ExpandableSection variant='container' headerText={t('common.details')}>
 			<Box><Code text={json({sagemaker: data.details, kubernetes: data.kubernetes})} label={t('common.details')}/></Box>

@@ -12,11 +12,12 @@ import {To} from '../app/link';
 import {usePage} from '../app/page';
 import type {PageProps} from '../app/routes';
 import {useWords} from '../i18n';
-import {Age, useOld} from '../parts/age';
+import {Age, SeenAt, useOld} from '../parts/age';
 import {PlanModal, type Change} from '../parts/change';
 import {nodeAction, type NodeVerb} from '../parts/node';
-import {State, Time} from '../parts/status';
+import {State} from '../parts/status';
 import {List} from '../parts/table';
+import {seenAgo} from '../pure/time';
 
 const STATUSES = ['Running', 'Pending', 'Failure', 'DeepHealthCheckInProgress', 'SystemUpdating', 'ShuttingDown'];
 const VERBS = ['reboot', 'replace', 'delete'] as const;
@@ -53,7 +54,7 @@ export default function Nodes({me, name: cluster}: PageProps)
 		return <Select options={options} selectedOption={options.find(o => o.value === now) ?? options[0]!} ariaLabel={label}
 			onChange={e => set(name, e.detail.selectedOption.value ?? '')}/>;
 	};
-	const seen = {age_s: first?.refresh.age_s, readAtMs: query.dataUpdatedAt, pollers: first?.refresh.pollers};
+	const seen = seenAgo(first?.refresh.age_s, query.dataUpdatedAt, first?.refresh.pollers);
 	const old = useOld(seen);
 
 	useFollowAny(cluster);
@@ -89,7 +90,7 @@ export default function Nodes({me, name: cluster}: PageProps)
 				{id: 'type', header: t('cluster.type'), cell: n => n.instance_type ?? '–'},
 				{id: 'zone', header: t('create.zone'), cell: n => n.zone ?? '–'},
 				{id: 'efas', header: 'EFA', cell: n => used(n.efas_used, n.efas)},
-				{id: 'seen', header: t('deps.seen'), cell: n => <Time at={n.observed_at}/>},
+				{id: 'seen', header: t('deps.seen'), cell: n => <SeenAt at={n.observed_at}/>},
 			]}/>
 		{change && <PlanModal change={change} onDismiss={() => setChange(undefined)}/>}
 	</SpaceBetween>;

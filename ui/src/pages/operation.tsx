@@ -25,7 +25,7 @@ import {useSearchParams} from 'wouter';
 import type {Call} from '../api/client';
 import {useOperation} from '../api/live';
 import {useEvents, useStageEvents} from '../api/queries';
-import type {Event, Operation, Question} from '../api/types';
+import type {Event, Operation, Question, Wanted} from '../api/types';
 import {To} from '../app/link';
 import {usePage} from '../app/page';
 import type {PageProps} from '../app/routes';
@@ -38,6 +38,7 @@ import {Said} from '../parts/said';
 import {State, Time, useNow} from '../parts/status';
 import {List} from '../parts/table';
 import {Timeline} from '../parts/timeline';
+import {StillWanted} from '../parts/wanted';
 import {seconds} from '../pure/time';
 
 type Verb = 'retry' | 'cancel' | 'answer';
@@ -105,6 +106,7 @@ function Facts({op}: {op: Operation})
 					...op.parent ? [{label: t('op.partOf'), value: <To href={`/operations/${op.parent}`}>{op.parent}</To>}] : [],
 				]}/>
 			</ColumnLayout>
+			{op.blind_since && <StatusIndicator type='warning'>{t('op.blind', {age: span(seconds(op.blind_since, null, now) ?? 0)})} (<Time at={op.blind_since}/>)</StatusIndicator>}
 			{op.attempt > 0 && <StatusIndicator type='warning'>{t('op.attempts', {n: op.attempt})}</StatusIndicator>}
 			{!op.done && <Box variant='small' color='text-body-secondary'>{t('common.continues')}</Box>}
 		</SpaceBetween>
@@ -153,6 +155,8 @@ function Particulars({data}: {data: Record<string, unknown> | undefined})
 		return <>–</>;
 	if (typeof data.waiting_for === 'string')
 		return <Said>{data.waiting_for}</Said>;
+	if (Array.isArray(data.rows))
+		return <StillWanted all={data.rows as Wanted[]}/>;
 	if (typeof data.operation === 'string')
 		return <To href={`/operations/${data.operation}`}>{String(data.title ?? data.operation)}</To>;
 	return <ExpandableSection headerText={String(data.detail ?? data.call ?? data.name ?? data.title ?? t('common.details'))}>
@@ -232,6 +236,7 @@ export default function OperationPage({me, name: id}: PageProps)
 		{op.state === 'failed' && <Failure op={op} onRetry={op.retryable && may ? retry : undefined}/>}
 		{op.state === 'held' && op.question && <Decision op={op} question={op.question} onAnswer={may
 			? call => setChange({title: t('op.answer'), submit: t('op.answer'), call, onDone: () => {}}) : undefined}/>}
+		{op.result?.still_wanted?.length ? <Alert type='warning' header={t('wanted.title')}><StillWanted all={op.result.still_wanted}/></Alert> : null}
 		<Grid gridDefinition={[{colspan: {default: 12, xs: 6}}, {colspan: {default: 12, xs: 6}}]}>
 			<Container fitHeight header={<Header variant='h2' counter={`(${op.progress.done}/${op.progress.total})`}>{t('op.timeline')}</Header>}>
 				<Timeline op={op}/>

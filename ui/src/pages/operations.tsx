@@ -5,27 +5,28 @@ import SpaceBetween from '@cloudscape-design/components/space-between';
 import {useInfiniteQuery, useQuery} from '@tanstack/react-query';
 import {useSearchParams} from 'wouter';
 import {useFollowAny, useListPoll} from '../api/live';
-import {clusters, operations} from '../api/queries';
+import {clusters, readOperations} from '../api/queries';
 import type {Operation} from '../api/types';
 import {To} from '../app/link';
 import {usePage} from '../app/page';
 import {useWords, type Key} from '../i18n';
 import {State, Time, useNow} from '../parts/status';
 import {List} from '../parts/table';
+import {oneOf} from '../pure/call';
 import {seconds} from '../pure/time';
 
-const STATES = ['live', 'held', 'succeeded', 'failed', 'cancelled'];
+const STATES = ['live', 'held', 'succeeded', 'failed', 'cancelled'] as const;
 
 export default function Operations()
 {
 	const {t, word, span} = useWords();
 	const [search, setSearch] = useSearchParams();
 	const poll = useListPoll();
-	const state = search.get('state') ?? '', of = search.get('cluster') ?? '', stages = search.has('stages');
+	const state = oneOf(STATES, search.get('state')) ?? '', of = search.get('cluster') ?? '', stages = search.has('stages');
 	const filter = {...state && {state}, ...of && {cluster: of}};
 	const query = useInfiniteQuery({
 		queryKey: ['operations', 'list', filter],
-		queryFn: context => operations({...filter, cursor: context.pageParam || undefined}).queryFn!(context as never),
+		queryFn: ({pageParam, signal}) => readOperations({...filter, cursor: pageParam || undefined}, signal),
 		initialPageParam: '',
 		getNextPageParam: last => last.next_cursor ?? undefined,
 		refetchInterval: poll,

@@ -62,7 +62,7 @@ function Offerings()
 export default function Plans()
 {
 	const {t, number} = useWords();
-	const query = useQuery(trainingPlans(''));
+	const query = useQuery(trainingPlans());
 
 	usePage({title: t('plans.title'), readings: [{capability: 'list_training_plans', path: '/training-plans'}]});
 	return <SpaceBetween size='l'>

@@ -11,10 +11,11 @@ import type {Storage} from '../api/types';
 import {usePage} from '../app/page';
 import type {PageProps} from '../app/routes';
 import {useWords} from '../i18n';
+import {SeenAt, StateAt} from '../parts/age';
 import {Text, useForm} from '../parts/form';
 import {PlanModal, type Change} from '../parts/change';
-import {State, Time} from '../parts/status';
 import {List} from '../parts/table';
+import {OLD_UNASKED_S} from '../pure/time';
 
 function Mount({cluster, onDismiss, onPlan}: {cluster: string; onDismiss: () => void; onPlan: (change: Change) => void})
 {
@@ -72,11 +73,11 @@ export default function StoragePage({me, name}: PageProps)
 			</SpaceBetween>}
 			columnDefinitions={[
 				{id: 'name', header: t('storage.claim'), isRowHeader: true, cell: s => `${s.namespace}/${s.name}`},
-				{id: 'status', header: t('common.status'), cell: s => <State state={s.status}/>},
+				{id: 'status', header: t('common.status'), cell: s => <StateAt state={s.status} at={s.observed_at} oldS={OLD_UNASKED_S}/>},
 				{id: 'bucket', header: t('storage.bucket'), cell: s => s.bucket},
 				{id: 'prefix', header: t('storage.prefix'), cell: s => s.prefix ?? '–'},
 				{id: 'access', header: t('storage.access'), cell: s => s.read_only ? t('storage.readOnly') : t('storage.readWrite')},
-				{id: 'seen', header: t('deps.seen'), cell: s => <Time at={s.observed_at}/>},
+				{id: 'seen', header: t('deps.seen'), cell: s => <SeenAt at={s.observed_at} oldS={OLD_UNASKED_S}/>},
 			]}/>
 		{mounting && <Mount cluster={name} onDismiss={() => setMounting(false)} onPlan={c => {
 			setMounting(false);

@@ -15,8 +15,9 @@ import {useWords, type Key} from '../i18n';
 import {Field, Text, useForm} from '../parts/form';
 import {PlanModal, type Change} from '../parts/change';
 import {ProblemAlert} from '../parts/problem';
-import {Time} from '../parts/status';
+import {Time, useNow} from '../parts/status';
 import {List} from '../parts/table';
+import {hereMs} from '../pure/time';
 
 const ROLES = ['viewer', 'operator', 'admin'];
 
@@ -90,6 +91,7 @@ export default function Tokens()
 	const [change, setChange] = useState<Change>();
 	const items = query.data?.pages.flatMap(p => p.items);
 	const one = items?.find(x => x.id === chosen[0]?.id);
+	const now = useNow(true);
 
 	usePage({title: t('tokens.title'), readings: [{capability: 'list_tokens', path: '/tokens'}]});
 	return <>
@@ -109,7 +111,7 @@ export default function Tokens()
 				{id: 'principal', header: t('tokens.principal'), sortingField: 'principal', cell: x => x.principal},
 				{id: 'role', header: t('tokens.role'), sortingField: 'role', cell: x => t(`role.${x.role}` as Key)},
 				{id: 'state', header: t('common.state'), cell: x => x.revoked_at ? <StatusIndicator type='stopped'>{t('tokens.revoked')}</StatusIndicator>
-					: x.expires_at && Date.parse(x.expires_at) < Date.now() ? <StatusIndicator type='stopped'>{t('tokens.expired')}</StatusIndicator>
+					: x.expires_at && hereMs(x.expires_at) < now ? <StatusIndicator type='stopped'>{t('tokens.expired')}</StatusIndicator>
 						: <StatusIndicator type='success'>{t('tokens.valid')}</StatusIndicator>},
 				{id: 'created', header: t('common.created'), sortingField: 'created_at', cell: x => <Time at={x.created_at}/>},
 				{id: 'expires', header: t('tokens.expires'), sortingField: 'expires_at', cell: x => <Time at={x.expires_at}/>},

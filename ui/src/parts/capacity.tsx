@@ -13,6 +13,7 @@ import {trainingPlans} from '../api/compute';
 import type {InstanceType} from '../api/types';
 import {useWords} from '../i18n';
 import {Field, type AnyForm} from './form';
+import {oneOf} from '../pure/call';
 
 const CAPACITY = ['on_demand', 'spot', 'training_plan'] as const;
 const CHECKS = ['InstanceStress', 'InstanceConnectivity'] as const;
@@ -72,8 +73,9 @@ export function Quota({form}: {form: AnyForm})
 {
 	const {t, number} = useWords();
 	const type = String(form.get('/instance_type') ?? ''), count = Number(form.get('/count') ?? 1);
-	const capacity = String(form.get('/capacity_type') ?? 'on_demand');
-	const able = type !== '' && Number.isInteger(count) && count > 0 && count <= 1000 && capacity !== 'training_plan';
+	/* A training plan has no quota. */
+	const capacity = oneOf(['on_demand', 'spot'] as const, String(form.get('/capacity_type') ?? 'on_demand'));
+	const able = type !== '' && Number.isInteger(count) && count > 0 && count <= 1000 && capacity !== undefined;
 	const {data} = useQuery({...quotas(type, count, capacity), enabled: able});
 
 	if (!data || !able)
@@ -95,7 +97,7 @@ export function Quota({form}: {form: AnyForm})
 function Plan({form}: {form: AnyForm})
 {
 	const {t, word} = useWords();
-	const query = useQuery(trainingPlans(''));
+	const query = useQuery(trainingPlans());
 	const options = (query.data?.items ?? []).filter(p => p.status === 'Active' || p.status === 'Scheduled').map(p => ({
 		value: p.arn, label: p.name, labelTag: word('state', p.status),
 		description: p.capacity.map(c => `${c.count ?? ''} × ${c.instance_type ?? ''} · ${c.zone ?? ''}`).join(', ')}));

@@ -34,6 +34,10 @@ export function Time({at}: {at: string | null | undefined})
 	return at ? <time dateTime={at} title={utc(at)}>{time(at)}</time> : <>–</>;
 }
 
+/* One second for everything that grows on a page. */
+const growing = new Set<(now: number) => void>();
+let ticks: ReturnType<typeof setInterval> | undefined;
+
 /** Milliseconds now, once a second while it matters. */
 export function useNow(ticking: boolean): number
 {
@@ -42,10 +46,20 @@ export function useNow(ticking: boolean): number
 	useEffect(() => {
 		if (!ticking)
 			return;
-		const timer = setInterval(() => setNow(Date.now()), 1000);
+		growing.add(setNow);
+		ticks ??= setInterval(() => {
+			const all = Date.now();
 
+			growing.forEach(grow => grow(all));
+		}, 1000);
 		setNow(Date.now());
-		return () => clearInterval(timer);
+		return () => {
+			growing.delete(setNow);
+			if (growing.size === 0) {
+				clearInterval(ticks);
+				ticks = undefined;
+			}
+		};
 	}, [ticking]);
 	return now;
 }

@@ -1,7 +1,27 @@
 // The same call for a shell and for an agent.
 import {urlOf, type Call} from '../api/client';
+import {changes} from '../api/generated/calls';
 
 const quote = (s: string) => `'${s.replaceAll("'", `'\\''`)}'`;
+
+/** A change as the server names it for agents: the tool, and all its arguments. */
+export function callOfTool(tool: string, args: Record<string, unknown>): Call | undefined
+{
+	if (!(tool in changes))
+		return undefined;
+	const {method, path} = changes[tool as keyof typeof changes];
+	const inPath = new Set(Array.from(path.matchAll(/\{(\w+)\}/g), m => m[1]!));
+	const {confirm, ...members} = args;
+	const some = (wanted: boolean) => Object.fromEntries(Object.entries(members).filter(([k]) => inPath.has(k) === wanted));
+
+	/* Made by the server, of its own table: what it does not take it does not name. */
+	return {capability: tool, method, path, params: some(true), [method === 'DELETE' ? 'query' : 'body']: some(false),
+		...typeof confirm === 'string' ? {confirm} : {}} as unknown as Call;
+}
+
+/** A value of an address or a form, if the API takes it. */
+export const oneOf = <T extends string>(all: readonly T[], value: string | null | undefined): T | undefined =>
+	all.find(x => x === value);
 
 /** What a page reads, as a call. */
 export interface Reading { capability: string; path: string; query?: Record<string, unknown>; args?: Record<string, unknown>; restOnly?: boolean }

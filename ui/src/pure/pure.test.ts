@@ -1,13 +1,14 @@
+import fs from 'node:fs';
 import {describe, expect, test} from 'vitest';
 import {bodies} from '../api/generated/bodies';
 import type {Call} from '../api/calls';
 import {fill, urlOf, withQuery} from '../api/client';
 import type {Operation} from '../api/types';
-import {curlOf, mcpArguments, mcpOf} from './call';
+import {callOfTool, curlOf, mcpArguments, mcpOf, oneOf} from './call';
 import {BLOCK, emptyLog, HELD_BLOCKS, hold, isLine, MAX_BLOCKS, take, type Log} from './log';
 import {faultOf, faultsOf, sparse, type FieldSchema} from './schema';
 import {backoffMs, frameOf, missed} from './stream';
-import {median, seconds, spansOf, usualOf} from './time';
+import {ageOf, hereMs, isOld, learnTime, median, OLD_S, seconds, seenAgo, seenAt, spansOf, usualOf} from './time';
 
 const cluster = bodies.create_cluster as FieldSchema;
 
@@ -71,6 +72,61 @@ describe('calls', () => {
 	test('for an agent', () => {
 		expect(mcpArguments(call)).toEqual({cluster: 'a b', delete_buckets: ['one', 'two'], confirm: 'a b'});
 		expect(JSON.parse(mcpOf('x', {a: 1})).params).toEqual({name: 'x', arguments: {a: 1}});
+	});
+	test('as the server names them for agents', () => {
+		for (const args of [{cluster: 'a', group: 'b', count: 2}, {cluster: 'a', group: 'b', count: 0, confirm: 'c'}]) {
+			const made = callOfTool('scale_instance_group', args)!;
+
+			expect(mcpArguments(made)).toEqual(args);
+			expect(curlOf('http://h', made, 'k')).toContain(`'{"count":${args.count}}'`);
+		}
+		expect(urlOf(callOfTool('delete_cluster', {cluster: 'a', delete_buckets: 'x'})!)).toBe('/api/v1/clusters/a?delete_buckets=x');
+		expect(callOfTool('of_a_newer_server', {})).toBeUndefined();
+	});
+	test('what an address says is taken when the API takes it', () => {
+		expect([oneOf(['a', 'b'], 'b'), oneOf(['a', 'b'], 'c'), oneOf(['a', 'b'], null)]).toEqual(['b', undefined, undefined]);
+	});
+	test('reads are typed by the document: no cast hides a member that the API does not take', () => {
+		for (const [name, text] of sources())
+			expect(/\bread\([^;]*\bas (object|never|any|unknown)\b/.exec(text)?.[0], name).toBeUndefined();
+	});
+});
+
+/** The console's own texts, without what is generated, tests and languages. */
+const sources = () => fs.readdirSync('src', {recursive: true, encoding: 'utf8'})
+	.filter(f => /\.tsx?$/.test(f) && !/generated|i18n|\.test\./.test(f))
+	.map(f => [`src/${f}`, fs.readFileSync(`src/${f}`, 'utf8')] as const);
+
+describe('ages', () => {
+	const now = Date.parse('2026-01-01T00:10:00Z');
+
+	test('they grow by themselves, from what an answer said', () => {
+		expect(ageOf(seenAgo(5, now - 60000), now)).toBe(65);
+		expect(ageOf(seenAt('2026-01-01T00:00:00Z'), now)).toBe(600);
+		expect(ageOf(seenAt(null), now)).toBeNull();
+		expect(ageOf(seenAt('2026-01-01T00:11:00Z'), now)).toBe(0);
+	});
+	test('old is old, and at once when nobody makes it newer', () => {
+		expect([OLD_S, OLD_S + 1].map(s => isOld(seenAgo(s, now), now))).toEqual([false, true]);
+		expect([0, 1, null].map(pollers => isOld(seenAgo(1, now, pollers), now))).toEqual([true, false, false]);
+		expect(isOld(seenAt(null), now)).toBe(false);
+	});
+	test('by the clock of the server, whatever this machine believes', () => {
+		learnTime('Thu, 01 Jan 2026 01:10:00 GMT', now);
+		expect(hereMs('2026-01-01T01:00:00Z')).toBe(now - 600000);
+		expect(ageOf(seenAt('2026-01-01T01:09:00Z'), now)).toBe(60);
+		learnTime('Thu, 01 Jan 2026 00:10:01 GMT', now);
+		expect(hereMs('2026-01-01T00:10:00Z')).toBe(now);
+	});
+	test('no page reckons one of its own, or shows a moment of a look without its age', () => {
+		const all = sources();
+
+		expect(all.length).toBeGreaterThan(40);
+		for (const [name, text] of all.filter(([f]) => /src\/(pages|parts)\//.test(f))) {
+			expect(/<Time at=\{[^}]*(observed_at|seen_at)/.exec(text)?.[0], name).toBeUndefined();
+			if (!/parts\/(age|status)\.tsx$/.test(name))
+				expect(/Date\.(now|parse)|new Date\(|setInterval|<Age [^>]*seen=\{\{/.exec(text)?.[0], name).toBeUndefined();
+		}
 	});
 });
 

@@ -56,3 +56,50 @@ export function usualOf(past: Operation[], except: string): Map<string, number>
 }
 
 export const isOpen = (p: Phase) => p.state === 'running' || p.state === 'held';
+
+/* --- the server's clock -------------------------------------------------------- */
+
+/* Times of the server's are compared with this machine's clock, which may be wrong. */
+let aheadMs = 0;
+
+/** date: of an answer that has just come, in whole seconds. */
+export function learnTime(date: string | null, nowMs = Date.now())
+{
+	const ms = date ? Date.parse(date) - nowMs : NaN;
+
+	if (!Number.isNaN(ms) && Math.abs(ms - aheadMs) > 2000)
+		aheadMs = Math.abs(ms) > 2000 ? ms : 0;
+}
+
+/** When that was by this machine's clock. */
+export const hereMs = (at: string) => Date.parse(at) - aheadMs;
+
+/* --- ages ------------------------------------------------------------------------ */
+
+/** Seconds: what pollers look at is renewed once a minute. */
+export const OLD_S = 180;
+/** What is looked at when an operation comes by. */
+export const OLD_UNASKED_S = 3600;
+
+export interface Seen {
+	/** By this machine's clock; null: not yet. */
+	atMs: number | null;
+	/** Workers that could make it newer; 0: nothing does. */
+	pollers?: number | null | undefined;
+	/** Seconds after which it is old; OLD_S. */
+	oldS?: number | undefined;
+}
+
+/** Of an answer that says how old it is, and of one that says of when it is. */
+export const seenAgo = (ageS: number | null | undefined, readAtMs: number, pollers?: number | null): Seen =>
+	({atMs: ageS === null || ageS === undefined ? null : readAtMs - ageS * 1000, pollers});
+export const seenAt = (at: string | null | undefined, oldS?: number): Seen => ({atMs: at ? hereMs(at) : null, oldS});
+
+export const ageOf = ({atMs}: Seen, nowMs: number) => atMs === null ? null : Math.max(0, nowMs - atMs) / 1000;
+
+export function isOld(seen: Seen, nowMs: number): boolean
+{
+	const age = ageOf(seen, nowMs);
+
+	return seen.pollers === 0 || (age !== null && age > (seen.oldS ?? OLD_S));
+}
