@@ -328,7 +328,7 @@ docs: $(O)/instantstart-poller ## Write core/domain/kinds.md from the tables of 
 charts: $(B)/charts/charts.json ## Fetch the pinned Helm charts (core/kube/charts/lock.json); CHARTS_FROM: from one registry, repository or folder.
 
 # The lock is written by the first fetch: what came of it is younger.
-$(B)/charts/charts.json: core/kube/charts/lock.json core/kube/charts/fetch.mjs
+$(B)/charts/charts.json: core/kube/charts/lock.json $(wildcard core/kube/charts/*.mjs)
 	$(Q)tests/node_modules/.tools/bin/node core/kube/charts/fetch.mjs $(@D) tests/node_modules/.tools/bin/helm
 	$(Q)touch $@
 

@@ -30,9 +30,26 @@ bool charts_load(const char *folder, struct arena *a, const json_t **ret, struct
 		if (chart[0] != '/')
 			json_put_str(row, "chart",
 				     arena_printf(a, "%s/%s", folder, chart));
+		json_put_str(row, "folder", folder);
 	}
 	if (!json_is_array(list))
 		return err_set(e, ERR_CONFIG, "%s is no list", path);
 	*ret = list;
 	return true;
+}
+
+json_t *charts_definition(const json_t *row, const char *name, struct arena *a,
+			  struct err *e)
+{
+	const char *path = arena_printf(a, "%s/definitions/%s/%s.json",
+					json_str_or(row, "folder", ""),
+					json_str_or(row, "component", ""), name);
+	json_error_t why;
+	json_t *tree = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
+
+	if (!tree) {
+		err_set(e, ERR_CONFIG, "INSTANTSTART_CHARTS: %s: %s", path, why.text);
+		return NULL;
+	}
+	return json_own(a, tree);
 }

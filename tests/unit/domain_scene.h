@@ -238,7 +238,10 @@ static inline const char *scene_play(struct arena *a, const struct scene *s)
 	where.charts = scene_tree(
 		a, "[{'component':'hyperpod','chart':'/c/hyperpod','version':'1.0.0'},"
 		   "{'component':'load_balancers','chart':'/c/lb','version':'1.0.0'},"
-		   "{'component':'kuberay','chart':'/c/ray','version':'1.0.0'}]");
+		   "{'component':'kuberay','chart':'/c/ray','version':'1.0.0',"
+		   "'folder':'tests/cloud/charts','definitions':["
+		   "{'name':'rayclusters.ray.io','digest':'c2'},"
+		   "{'name':'rayjobs.ray.io','digest':'j2'}]}]");
 	cfg.poll_scale_percent = 100;
 	cfg.kubernetes_oldest = "1.28";
 	cfg.kubernetes_newest = "1.33";

@@ -37,6 +37,46 @@ static bool marks_read(struct step_ctx *c, struct exchange *x, const struct comp
 	       read_kube(c, x, "marks", &k->mark);
 }
 
+/* Begun by us: it says so, or this step has sent it and never heard the end. */
+static bool is_ours(const struct step_ctx *c)
+{
+	return c->issued_before ||
+	       streq(helm_release_label(saw(c, "secrets"), OURS), name_label(c));
+}
+
+/*
+ * What was installed, in one word: the chart by its content, since a chart may change
+ * under one version, and what it was told.
+ */
+static const char *pin_of(struct step_ctx *c, const json_t *chart, const json_t *values)
+{
+	const char *mirror = c->cfg ? c->cfg->image_mirror : NULL;
+
+	return arena_printf(
+		c->arena, "%.40s",
+		json_digest(c->arena,
+			    json_packf(c->arena, "{s:s, s:s, s:O?, s:s}", "digest",
+				       json_str_or(chart, "digest", ""), "version",
+				       json_str_or(chart, "version", ""), "values",
+				       values, "mirror", mirror ? mirror : "")));
+}
+
+/* Whether what is there leads to an install or an upgrade of ours. */
+static bool may_install(struct step_ctx *c, const struct component *k)
+{
+	const json_t *chart = component_chart(c->where, k), *secrets = saw(c, "secrets");
+	int64_t revision, modified_s;
+	const char *status = helm_release_status(secrets, &revision, &modified_s);
+
+	if (!chart || c->planning || helm_release_going(secrets))
+		return false;
+	if (status && !is_ours(c) && !json_bool_or(c->input, "adopt", false))
+		return false;
+	return !streq(status, "deployed") || !is_ours(c) ||
+	       !streq(helm_release_label(secrets, PIN),
+		      pin_of(c, chart, k->values ? k->values(c) : NULL));
+}
+
 bool chart_observe(struct step_ctx *c, struct exchange *x)
 {
 	const struct component *k = component_here(c);
@@ -47,7 +87,8 @@ bool chart_observe(struct step_ctx *c, struct exchange *x)
 		(k->intercepts &&
 		 read_kube(c, x, "nodes",
 			   &(struct kube_request){
-				   .verb = KUBE_LIST, .api = "v1", .plural = "nodes"})));
+				   .verb = KUBE_LIST, .api = "v1", .plural = "nodes"})) ||
+		(may_install(c, k) && definitions_observe(c, x, k)));
 }
 
 struct helm_request chart_request(struct step_ctx *c, const struct component *k,
@@ -60,13 +101,6 @@ struct helm_request chart_request(struct step_ctx *c, const struct component *k,
 		.chart = json_str_at(component_chart(c->where, k), "chart"),
 		.values = k->values ? k->values(c) : NULL,
 	};
-}
-
-/* Begun by us: it says so, or this step has sent it and never heard the end. */
-static bool is_ours(const struct step_ctx *c)
-{
-	return c->issued_before ||
-	       streq(helm_release_label(saw(c, "secrets"), OURS), name_label(c));
 }
 
 /*
@@ -115,23 +149,6 @@ static void recover(struct step_ctx *c, struct exchange *x, const struct compone
 		   json_pack("{s:s, s:s, s:I, s:I}", "release", k->release, "status",
 			     status, "revision", (json_int_t)revision, "back_to",
 			     (json_int_t)r.revision));
-}
-
-/*
- * What was installed, in one word: the chart by its content, since a chart may change
- * under one version, and what it was told.
- */
-static const char *pin_of(struct step_ctx *c, const json_t *chart, const json_t *values)
-{
-	const char *mirror = c->cfg ? c->cfg->image_mirror : NULL;
-
-	return arena_printf(
-		c->arena, "%.40s",
-		json_digest(c->arena,
-			    json_packf(c->arena, "{s:s, s:s, s:O?, s:s}", "digest",
-				       json_str_or(chart, "digest", ""), "version",
-				       json_str_or(chart, "version", ""), "values",
-				       values, "mirror", mirror ? mirror : "")));
 }
 
 static void install(struct step_ctx *c, struct exchange *x, const struct component *k,
@@ -325,13 +342,16 @@ void chart_plan(struct step_ctx *c, struct exchange *x)
 	lack = k->lacks ? k->lacks(c) : NULL;
 	if (lack)
 		step_warn(c, "%s", lack);
-	install(c, x, k, chart, revision);
+	if (!definitions_plan(c, x, k))
+		install(c, x, k, chart, revision);
 }
 
 void chart_absorb(struct step_ctx *c, const struct answer *a)
 {
 	const struct component *k = component_here(c);
 
+	if (definitions_absorb(c, a))
+		return;
 	/* Another helm is at work, or a namespace that was uninstalled a moment ago
 	 * is not gone yet: the step's own deadline ends it. */
 	if (!a->ok && a->errc == ERR_CLOUD_CONFLICT) {

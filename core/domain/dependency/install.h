@@ -60,6 +60,12 @@ bool release_read(struct step_ctx *c, struct exchange *x, const struct component
 bool refresh_observe(struct step_ctx *c, struct exchange *x);
 void refresh_plan(struct step_ctx *c, struct exchange *x);
 void refresh_absorb(struct step_ctx *c, const struct answer *a);
+/* definitions.c: what the chart has in crds/ is brought up to date before the chart.
+ * plan: true when it has built a call or failed; absorb: true when the answer was its. */
+bool definitions_observe(struct step_ctx *c, struct exchange *x,
+			 const struct component *k);
+bool definitions_plan(struct step_ctx *c, struct exchange *x, const struct component *k);
+bool definitions_absorb(struct step_ctx *c, const struct answer *a);
 bool chart_observe(struct step_ctx *c, struct exchange *x);
 /* With what chart_observe() has read: the release is about to be installed or upgraded.
  */

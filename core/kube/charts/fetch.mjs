@@ -17,6 +17,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import {fileURLToPath} from 'node:url';
+import {withDefinitions} from './definitions.mjs';
 
 class Refused extends Error {}
 
@@ -195,8 +196,8 @@ export function fetchCharts(folder, helm, lock)
 			}
 			dropDoubles(path.join(to, 'charts'));
 			run(helm, ['show', 'chart', to]);
-			return {component: row.component, release: row.release, namespace: row.namespace, chart: row.chart,
-				version: row.version, digest: digestOf(to)};
+			return withDefinitions(ready, {component: row.component, release: row.release, namespace: row.namespace,
+				chart: row.chart, version: row.version, digest: digestOf(to)}, helm);
 		});
 
 		fs.writeFileSync(path.join(ready, 'charts.json'), `${JSON.stringify(list, null, '\t')}\n`);

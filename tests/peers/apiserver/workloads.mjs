@@ -156,7 +156,7 @@ export const cases = {
 		});
 
 		assert.match(r.message, /failed calling webhook/);
-		assert.equal(`${r.status} ${r.errc} ${r.ambiguous}`, '500 cloud-unavailable false', 'refused before it was stored');
+		assert.equal(`${r.status} ${r.errc} ${r.ambiguous}`, '500 webhook-unserved false', 'refused before it was stored');
 	},
 	async 'volumes and claims'(w) {
 		const name = `data-${w.ns}`;

@@ -24,7 +24,7 @@ function worldOf(w, charts)
 		return `${r.status} ${r.revision}`;
 	};
 
-	return {...w, helm, state};
+	return {...w, helm, state, list, charts};
 }
 
 const service = (w, name, ns = 'default') => w.ask({do: 'create', api: 'v1', plural: 'services', ns, body: {apiVersion: 'v1', kind: 'Service',
@@ -102,6 +102,27 @@ const scenes = {
 			fine(name, await w.helm(name));
 		fine('it goes', await w.helm('load_balancers', {verb: 'uninstall'}));
 		assert((await service(w, 'after')).ok);
+	},
+	async 'definitions are applied over those that Helm has made'(w) {
+		for (const row of w.list.filter(r => w.nodes || r.component !== 'load_balancers')) {
+			fine(row.component, await w.helm(row.component));
+			for (const {name} of row.definitions ?? []) {
+				const at = {api: 'apiextensions.k8s.io/v1', plural: 'customresourcedefinitions', name};
+				const had = (await w.ask({do: 'get', ...at})).out;
+				const by = had.metadata.managedFields.filter(m => m.fieldsV1['f:spec']).map(m => m.manager);
+
+				assert(by.length && by.every(m => ['helm', 'instantstart', 'kube-apiserver'].includes(m)), `${name}: ${by}`);
+				const body = JSON.parse(fs.readFileSync(`${w.charts}/definitions/${row.component}/${name}.json`, 'utf8'));
+
+				body.metadata.annotations = {...body.metadata.annotations, 'instantstart/definition': 'x'};
+				const r = await w.ask({do: 'apply', ...at, body, force: true});
+
+				assert(r.ok, `${name}: ${r.message}`);
+				assert.equal(r.out.metadata.annotations['instantstart/definition'], 'x');
+				assert.deepEqual(r.out.spec.versions.map(v => v.name), had.spec.versions.map(v => v.name));
+			}
+			fine(`${row.component} again`, await w.helm(row.component));
+		}
 	},
 	async 'what a dead helm has left'(w) {
 		for (const name of ['hyperpod', 'kuberay']) {
