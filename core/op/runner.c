@@ -118,29 +118,6 @@ static void log_step(const struct walk *w)
 		 LOG_N("ms", c->mono_ms(c) - w->start_mono_ms));
 }
 
-/*
- * What plan() says of resources and of the catalog beside a mutation is what will be
- * once that has come true; so is what absorb() says of its answer.
- */
-static void intend(struct walk *w)
-{
-	w->seen_resources = json_array_size(w->ctx.resources);
-	w->seen_catalog = json_array_size(w->ctx.catalog);
-}
-
-static void cut(json_t *list, size_t n)
-{
-	while (json_array_size(list) > n)
-		json_array_remove(list, json_array_size(list) - 1);
-}
-
-/* It was refused, or nobody knows: the ledger keeps what was there. */
-static void forget_intended(struct walk *w)
-{
-	cut(w->ctx.resources, w->seen_resources);
-	cut(w->ctx.catalog, w->seen_catalog);
-}
-
 /* Carries out what was claimed. Split off so that *w is as short-lived as a claim. */
 static bool carry_out(struct walk *w, struct err *e)
 {
@@ -152,7 +129,7 @@ static bool carry_out(struct walk *w, struct err *e)
 		walk_step(w);
 	if (w->ctx.verdict.kind == VERDICT_NONE && !goal_moved(&w->ctx) &&
 	    w->step->plan) {
-		intend(w);
+		walk_intend(w);
 		w->step->plan(&w->ctx, &x);
 	}
 	CRASHPOINT("after-plan", w->step);
@@ -160,7 +137,7 @@ static bool carry_out(struct walk *w, struct err *e)
 		if (!walk_effect(w, &x, e))
 			return false;
 		if (exchange_mutates(&x) && !w->done)
-			forget_intended(w);
+			walk_forget_intended(w);
 	}
 	log_step(w);
 	if (w->given_up)

@@ -176,27 +176,6 @@ static void absorb(struct walk *w, const struct answer *ans)
 		walk_answer_failed(c, ans);
 }
 
-/*
- * What the answer says of the effect. A refusal that the step takes for
- * success (its object exists already and is ours) is a success. A refusal of a
- * repeat that is transient, or that the step wants to look into ("exists
- * already", by the issue before it?), says nothing about the earlier issue: it
- * stays unknown until observe() has found something.
- */
-static enum effect_outcome outcome_of(const struct walk *w, const struct answer *ans,
-				      bool repeat)
-{
-	const enum verdict_kind v = w->ctx.verdict.kind;
-
-	if (ans->ambiguous)
-		return EFFECT_UNKNOWN;
-	if (ans->ok || v == VERDICT_ADVANCE || v == VERDICT_DONE)
-		return EFFECT_DONE;
-	if (repeat && (backoff_is_transient(ans->errc) || v == VERDICT_WAIT))
-		return EFFECT_UNKNOWN;
-	return EFFECT_REFUSED;
-}
-
 /* What never reached the cloud for want of a way or of credentials. */
 static bool is_our_outage(enum errc errc)
 {
@@ -239,7 +218,7 @@ static void send(struct walk *w, struct effect *f)
 	} else {
 		absorb(w, &ans);
 	}
-	w->out.effect = outcome_of(w, &ans, repeat);
+	w->out.effect = walk_outcome(w, &ans, repeat);
 	w->done = w->out.effect == EFFECT_DONE;
 	w->out.blind = !ans.ok && !ans.ambiguous && is_our_outage(ans.errc);
 	w->out.response =

@@ -78,6 +78,16 @@ void left_from_stage(struct walk *w);
 void left_undone(struct walk *w); /* the undo has succeeded: nothing is wanted */
 void left_tell(struct walk *w);
 
+/*
+ * ledger.c: what an answer says of the effect. intend: from here on, what the step says
+ * of resources and of the catalog holds once the effect has come true; forget: it has
+ * not.
+ */
+enum effect_outcome walk_outcome(const struct walk *w, const struct answer *ans,
+				 bool repeat);
+void walk_intend(struct walk *w);
+void walk_forget_intended(struct walk *w);
+
 /* goal.c: true when what the step waits for was moved: a verdict is set. */
 bool goal_moved(struct step_ctx *c);
 

@@ -268,11 +268,36 @@ static void attach(struct harness *h, struct instance *i)
 
 /* --- faults ------------------------------------------------------------ */
 
-static const char *const faults[] = {"none", "lose_answer", "lose_request", "throttle"};
+static const char *const faults[] = {"none", "lose_answer", "lose_request", "throttle",
+				     "refuse"};
+enum { N_LOSSES = 4, REFUSE = N_LOSSES };
+
+/* The n-th mutation is refused in the n-th of these ways. */
+static const struct refusal {
+	int status;
+	const char *code, *message;
+} refusals[] = {
+	{403, "AccessDeniedException", "User is not authorized to perform this action"},
+	{400, "ValidationException", "1 validation error detected"},
+	{400, "LimitExceededException", "You have reached the limit"},
+	{409, "ConflictException", "The resource is being changed"},
+};
+enum { N_REFUSALS = sizeof(refusals) / sizeof(refusals[0]) };
 
 static const char *name_of_fault(int fault)
 {
 	return faults[fault];
+}
+
+static void refuse(struct harness *h, int nth)
+{
+	const struct refusal *r = &refusals[h->fault_nth % N_REFUSALS];
+
+	cloud_add_fault(lab(h)->cloud,
+			json_packf(&h->run, "{s:b, s:i, s:i, s:s, s:i, s:s, s:s}",
+				   "mutating", 1, "skip", nth - 1, "times", 1, "fault",
+				   "error", "status", r->status, "code", r->code,
+				   "message", r->message));
 }
 
 /* "nodes": the instances that there are. */
@@ -311,7 +336,9 @@ static void set_fault(struct harness *h, int nth, int fault)
 {
 	if (h->scenario->silent)
 		silence(h);
-	if (nth)
+	if (nth && fault == REFUSE)
+		refuse(h, nth);
+	else if (nth)
 		cloud_add_fault(lab(h)->cloud,
 				json_packf(&h->run, "{s:b, s:i, s:i, s:s}", "mutating", 1,
 					   "skip", nth - 1, "times", 1, "fault",
@@ -320,7 +347,7 @@ static void set_fault(struct harness *h, int nth, int fault)
 
 static void set_random(struct harness *h, unsigned permille)
 {
-	for (size_t f = 1; permille && f < sizeof(faults) / sizeof(*faults); f++)
+	for (size_t f = 1; permille && f < N_LOSSES; f++)
 		cloud_add_fault(lab(h)->cloud,
 				json_packf(&h->run, "{s:f, s:i, s:s}", "probability",
 					   permille / 3000.0, "times", 1000, "fault",
@@ -357,4 +384,5 @@ const struct fault_world cloud_world = {
 	.check = cloud_check,
 	.n_faults = sizeof(faults) / sizeof(*faults),
 	.fault_name = name_of_fault,
+	.first_refusal = REFUSE,
 };

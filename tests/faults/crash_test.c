@@ -3,7 +3,7 @@
  * and seeded random runs.
  *
  *   FAULTS_DB='host=… user=…' crash_test [small|cloud] [--sample N] [--seed S]
- *   [--runs N] [--kind K] [--point P] [--mutation M] [--shard I/N] [-v]
+ *   [--runs N] [--kind K] [--point P] [--mutation M] [--fault F] [--shard I/N] [-v]
  *
  * Without --sample everything is run; --shard takes every N-th. A sample is
  * printed, and so is what fails, with the arguments that run it again.
@@ -24,7 +24,8 @@ struct options {
 	int64_t only_run; /* with --seed: this one alone */
 	int64_t only_point, only_mutation;
 	int64_t shard, shards;
-	const char *kind; /* of the scenario's name; NULL: all */
+	const char *kind;  /* of the scenario's name; NULL: all */
+	const char *fault; /* this fault of mutations, and nothing else; NULL: all */
 	bool verbose;
 	const struct fault_world *world;
 };
@@ -287,6 +288,8 @@ static void at_mutations(struct harness *h, const struct scenario *s,
 	const int n_faults = s->has_stages ? 2 : h->world->n_faults;
 
 	for (int fault = 1; fault < n_faults; fault++) {
+		if (o->fault && !streq(o->fault, h->world->fault_name(fault)))
+			continue;
 		for (int nth = 1; nth <= ref->n_mutations; nth++) {
 			if (o->only_mutation
 				    ? nth != o->only_mutation
@@ -330,7 +333,8 @@ static _Noreturn void usage(void)
 {
 	fprintf(stderr,
 		"usage: crash_test [small|cloud] [--sample N] [--seed S] [--runs N] "
-		"[--run N] [--kind K] [--point P] [--mutation M] [--shard I/N] [-v]\n");
+		"[--run N] [--kind K] [--point P] [--mutation M] [--fault F] [--shard I/N] "
+		"[-v]\n");
 	exit(2);
 }
 
@@ -358,6 +362,8 @@ static void read_options(struct options *o, int argc, char **argv)
 			o->world = &small_world;
 		} else if (streq(argv[i], "--kind") && i + 1 < argc) {
 			o->kind = argv[++i];
+		} else if (streq(argv[i], "--fault") && i + 1 < argc) {
+			o->fault = argv[++i];
 		} else if (streq(argv[i], "--shard") && i + 1 < argc) {
 			struct str n = str_of(argv[++i]);
 
@@ -381,12 +387,13 @@ static void run_scenario(struct harness *h, const struct scenario *s,
 	if (!learn(h, s, ref, t))
 		return;
 	if (o->only_run < 0) {
-		if (!o->only_mutation)
+		if (!o->only_mutation && !o->fault)
 			at_points(h, s, ref, o, rng, t);
 		if (!o->only_point)
 			at_mutations(h, s, ref, o, rng, t);
 	}
-	at_random(h, s, ref, o, t);
+	if (!o->fault)
+		at_random(h, s, ref, o, t);
 	for (int i = 0; i < ref->n_stages; i++)
 		h->world->drop(ref->stage[i].world);
 	stages_drop(h, ref->stage[0].number);

@@ -126,11 +126,51 @@ const char *harness_snapshot(struct harness *h)
 	return rows.n ? db_text(&rows, 0, "all_of_it") : "";
 }
 
+/* --- a refusal ----------------------------------------------------------- */
+
+struct ledger {
+	int64_t refused; /* effects so far */
+	const char *rows;
+};
+
+static struct ledger ledger_now(struct harness *h)
+{
+	const struct db_rows rows = harness_query(
+		h,
+		"select (select count(*) from effect where outcome = 'refused') as refused, "
+		"coalesce((select string_agg(type || ' ' || id || ' ' || state, ', ' "
+		"order by type, id) from resource), '') as rows",
+		NULL);
+
+	return (struct ledger){rows.n ? db_int(&rows, 0, "refused") : 0,
+			       rows.n ? db_text(&rows, 0, "rows") : ""};
+}
+
+static bool is_refused_next(struct harness *h)
+{
+	return h->refused_at && h->world->mutations(h) == h->refused_at - 1;
+}
+
+/* I12: what was refused has changed nothing, and the ledger says so. */
+static void check_ledger(struct harness *h, const struct ledger *before)
+{
+	const struct ledger now = ledger_now(h);
+
+	if (now.refused > before->refused && !streq(now.rows, before->rows))
+		harness_blame(h,
+			      "I12: a refused call of %s has changed the ledger: %s, "
+			      "then %s",
+			      h->cur->step ? h->cur->step->name : "?", before->rows,
+			      now.rows);
+}
+
 bool harness_tick(struct instance *i)
 {
 	struct harness *h = i->h;
 	struct err e = {0};
 	bool worked = false;
+	const bool watched = is_refused_next(h);
+	const struct ledger before = watched ? ledger_now(h) : (struct ledger){0};
 
 	h->cur = i;
 	h->n_ticks++;
@@ -140,6 +180,8 @@ bool harness_tick(struct instance *i)
 		harness_blame(h, "a tick failed: %s: %s %s", errc_info(e.code)->slug,
 			      e.detail, e.cause[0].message);
 	arena_reset(&i->arena);
+	if (watched)
+		check_ledger(h, &before);
 	return worked;
 }
 
@@ -268,7 +310,7 @@ static void begin(struct harness *h, const struct scenario *s)
 	h->scenario = s;
 	h->acted = h->cancelled = h->undone = h->moved = h->nested = false;
 	h->frozen = h->why = NULL;
-	h->n_spots = h->n_ticks = h->turn = h->retries = 0;
+	h->n_spots = h->n_ticks = h->turn = h->retries = h->refused_at = 0;
 }
 
 /* As the world is before s, or after it, when nothing has gone wrong. */
@@ -346,6 +388,18 @@ static bool finish(struct harness *h)
 	return !h->why;
 }
 
+static bool is_refusal(const struct harness *h)
+{
+	return h->world->first_refusal && h->fault_nth &&
+	       h->fault >= h->world->first_refusal;
+}
+
+/* A definite refusal ends most operations: a person has mended it and asks again. */
+static int retries_of_fault(const struct harness *h)
+{
+	return is_refusal(h) ? 2 : 0;
+}
+
 bool harness_run(struct harness *h, const struct scenario *s, struct stages *keep)
 {
 	const unsigned permille = h->random_permille;
@@ -362,7 +416,8 @@ bool harness_run(struct harness *h, const struct scenario *s, struct stages *kee
 	stage_restore(h, from);
 	begin(h, s);
 	h->rng = rng;
-	h->retries = s->retries + (permille ? 3 : 0);
+	h->retries = s->retries + (permille ? 3 : 0) + retries_of_fault(h);
+	h->refused_at = is_refusal(h) ? h->fault_nth : 0;
 	h->world->begun(h);
 	h->world->set_fault(h, h->fault_nth, h->fault);
 	h->world->set_random(h, permille);
@@ -377,6 +432,8 @@ bool harness_resume(struct harness *h, const struct scenario *s, const struct st
 	arena_reset(&h->run);
 	begin(h, s);
 	stage_restore(h, from);
+	h->retries += retries_of_fault(h);
+	h->refused_at = is_refusal(h) ? h->fault_nth - from->mutations : 0;
 	h->world->set_fault(h, h->fault_nth ? h->fault_nth - from->mutations : 0,
 			    h->fault);
 	disturb_begin(h);

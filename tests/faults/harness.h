@@ -81,6 +81,8 @@ struct fault_world {
 	void (*check)(struct harness *h);
 	int n_faults;
 	const char *(*fault_name)(int fault);
+	/* From this fault on they are definite refusals: a person asks again. 0: none. */
+	int first_refusal;
 };
 extern const struct fault_world small_world, cloud_world;
 
@@ -159,6 +161,7 @@ struct harness {
 	unsigned random_permille; /* crashes, stalls and faults; 0: none */
 	int fault_nth;            /* of the run's mutations; 0: none */
 	int fault;
+	int refused_at; /* the mutation of this stretch that is refused; 0: none */
 	bool acted;
 	bool cancelled; /* somebody has asked for it */
 	bool undone;

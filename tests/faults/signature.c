@@ -70,7 +70,7 @@ const char *harness_signature(struct harness *h)
 		"select string_agg(kind || ' ' || coalesce(stage, '') || ' ' || state || ' ' || "
 		"coalesce(result::text, ''), '; ' order by kind, stage) as ops, "
 		"(select string_agg(type || ' ' || state, ', ' order by type, state) from resource "
-		"where op_id = $1 and state <> 'gone') as owned from operation where root_id = $1",
+		"where state <> 'gone') as owned from operation where root_id = $1",
 		h->op);
 	struct buf b;
 	char *p;

@@ -18,82 +18,6 @@
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 
-enum { GONE_SPACING_S = 5 };
-
-/*
- * Of that name, but without our tag. What we never made stays, and is no reason
- * to stop; what we did make has lost its tag, and only a person knows why.
- */
-static void leave_foreign(struct step_ctx *c, const char *type, const char *name)
-{
-	struct err *e;
-
-	if (!teardown_owned(c, type)) {
-		step_event(c, "left_alone",
-			   json_pack("{s:s, s:s}", "type", type, "name", name));
-		return;
-	}
-	e = step_fail(c, ERR_FOREIGN_OBJECT, "%s has lost the tag that says it is ours",
-		      name);
-	err_fix(e, "It stays as it is. If it is to go, remove it yourself, then retry.");
-}
-
-/* Half of it goes with this call: nobody shall take what is left for a cluster. */
-static void is_going(struct step_ctx *c, const char *what, const char *name)
-{
-	step_catalog(c, "cluster", c->target, NULL,
-		     json_pack("{s:s}", "status", "deleting"));
-	step_wait(c, 20, "%s %s to be gone", what, name);
-}
-
-/* --- the HyperPod cluster ----------------------------------------------------------- */
-
-bool teardown_hyperpod_observe(struct step_ctx *c, struct exchange *x)
-{
-	return hyperpod_read(c, x) || hyperpod_read_tags(c, x);
-}
-
-void teardown_hyperpod_plan(struct step_ctx *c, struct exchange *x)
-{
-	const json_t *cluster = saw(c, "hyperpod");
-	const char *status = json_str_or(cluster, "ClusterStatus", "");
-
-	if (!cluster) {
-		if (!c->planning &&
-		    !gone_twice(c, "hyperpod", GONE_SPACING_S, "the HyperPod cluster"))
-			return;
-		step_own(c, "sagemaker:cluster", hyperpod_name(c), NULL, "gone");
-		return;
-	}
-	not_gone(c, "hyperpod");
-	if (hyperpod_is_vanishing(c))
-		return;
-	if (!step_tagged_cluster(c, json_at(saw(c, "tags"), "Tags"))) {
-		leave_foreign(c, "sagemaker:cluster", hyperpod_name(c));
-		return;
-	}
-	if (streq(status, "Deleting")) {
-		step_wait(c, 30, "the HyperPod cluster %s to be gone", hyperpod_name(c));
-		return;
-	}
-	exchange_aws(x, AWS_SAGEMAKER_DeleteCluster,
-		     json_packf(c->arena, "{s:s}", "ClusterName", hyperpod_name(c)));
-	x->what = arena_printf(c->arena, "Delete the HyperPod cluster %s",
-			       hyperpod_name(c));
-}
-
-void teardown_hyperpod_absorb(struct step_ctx *c, const struct answer *a)
-{
-	if (answer_is(a, "ConflictException"))
-		step_wait(c, 30, "the HyperPod cluster %s to settle: %s",
-			  hyperpod_name(c), a->message);
-	else if (!a->ok && a->errc != ERR_CLOUD_NOT_FOUND)
-		step_fail_answer(c, a, "the HyperPod cluster %s could not be deleted",
-				 hyperpod_name(c));
-	else
-		is_going(c, "the HyperPod cluster", hyperpod_name(c));
-}
-
 /* --- the stack ------------------------------------------------------------------------
  */
 
@@ -161,16 +85,21 @@ static void stack_plan(struct step_ctx *c, struct exchange *x)
 	if (stack_refused(c))
 		return;
 	if (stack_missing(c)) {
-		if (!c->planning && !gone_twice(c, "stack", GONE_SPACING_S, "the stack"))
+		if (!c->planning &&
+		    !gone_twice(c, "stack", TEARDOWN_SPACING_S, "the stack"))
 			return;
 		step_own(c, "cloudformation:stack", name_stack(c), NULL, "gone");
 		return;
 	}
 	not_gone(c, "stack");
 	if (!step_tagged_cluster(c, json_at(stack_seen(c), "Tags"))) {
-		leave_foreign(c, "cloudformation:stack", name_stack(c));
+		teardown_leave_foreign(c, "cloudformation:stack", name_stack(c));
 		return;
 	}
+	/* A call whose outcome nobody told us of has arrived. */
+	if (streq(status, "DELETE_IN_PROGRESS") && c->issued_before &&
+	    step_count(c, "stack_deletes") == 0)
+		step_counted(c, "stack_deletes");
 	if (streq(status, "DELETE_IN_PROGRESS") ||
 	    strstr(status, "ROLLBACK_IN_PROGRESS")) {
 		step_wait(c, 20, "the stack %s, which is %s", name_stack(c), status);
@@ -182,7 +111,6 @@ static void stack_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	}
 	/* A create that is still under way is stopped by the delete. */
-	step_counted(c, "stack_deletes");
 	exchange_aws(x, AWS_CFN_DeleteStack,
 		     json_packf(c->arena, "{s:s}", "StackName",
 				json_str_or(stack_seen(c), "StackId", name_stack(c))));
@@ -192,11 +120,13 @@ static void stack_plan(struct step_ctx *c, struct exchange *x)
 
 static void stack_absorb(struct step_ctx *c, const struct answer *a)
 {
-	if (!a->ok)
+	if (!a->ok) {
 		step_fail_answer(c, a, "the stack %s could not be deleted",
 				 name_stack(c));
-	else
-		is_going(c, "the stack", name_stack(c));
+		return;
+	}
+	step_counted(c, "stack_deletes");
+	teardown_going(c, "the stack", name_stack(c));
 }
 
 /* --- the end
@@ -261,17 +191,7 @@ static const struct step steps[] = {
 	 .absorb = teardown_absorb,
 	 .leaves = &leaves_deletion,
 	 .wait = &wait_deletion},
-	{.name = "delete_hyperpod",
-	 .phase = "hyperpod",
-	 .title = "Delete the HyperPod cluster",
-	 .effect = EFFECT_CONVERGENT,
-	 .deadline_s = 3 * 3600,
-	 .observe = teardown_hyperpod_observe,
-	 .seen = read_seen,
-	 .plan = teardown_hyperpod_plan,
-	 .absorb = teardown_hyperpod_absorb,
-	 .leaves = &leaves_deletion,
-	 .wait = &wait_deletion},
+	TEARDOWN_HYPERPOD_STEP,
 	TEARDOWN_STEP("delete_interfaces", "network", "Remove left-over interfaces",
 		      teardown_interfaces, NULL),
 	{.name = "delete_balancer_groups",

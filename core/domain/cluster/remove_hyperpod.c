@@ -23,17 +23,7 @@ static void finish_plan(struct step_ctx *c, struct exchange *x)
 }
 
 static const struct step steps[] = {
-	{.name = "delete_hyperpod",
-	 .phase = "hyperpod",
-	 .title = "Delete the HyperPod cluster",
-	 .effect = EFFECT_CONVERGENT,
-	 .deadline_s = 3 * 3600,
-	 .observe = teardown_hyperpod_observe,
-	 .seen = read_seen,
-	 .plan = teardown_hyperpod_plan,
-	 .absorb = teardown_hyperpod_absorb,
-	 .leaves = &leaves_deletion,
-	 .wait = &wait_deletion},
+	TEARDOWN_HYPERPOD_STEP,
 	EKS_ACCESS_STEP,
 	{.name = "finish",
 	 .phase = "hyperpod",

@@ -205,18 +205,49 @@ void teardown_interfaces_plan(struct step_ctx *c, struct exchange *x)
 /* --- compute subnets -----------------------------------------------------------------
  */
 
+static json_t *owned_subnets(struct step_ctx *c)
+{
+	json_t *ids = json_new_list(c->arena), *row;
+	size_t i;
+
+	json_array_foreach(json_at(c->input, "owned"), i, row)
+		if (streq(json_str_at(row, "type"), "ec2:subnet"))
+			json_push(ids, json_string(json_str_or(row, "id", "?")));
+	return ids;
+}
+
+/* By id: one that has lost its tag is still there. */
 bool teardown_subnets_observe(struct step_ctx *c, struct exchange *x)
 {
-	return teardown_interfaces_observe(c, x);
+	json_t *ids = owned_subnets(c);
+
+	return teardown_interfaces_observe(c, x) ||
+	       (json_array_size(ids) > 0 &&
+		read_all(c, x, "owned", AWS_EC2_DescribeSubnets,
+			 json_packf(c->arena, "{s:[{s:s, s:O}]}", "Filters", "Name",
+				    "subnet-id", "Values", ids)));
+}
+
+/* Those that we made and that are there no more, whoever told us of their end. */
+static void own_missing_subnets(struct step_ctx *c)
+{
+	const json_t *there = json_at(saw(c, "owned"), "Subnets");
+	size_t i;
+	json_t *id;
+
+	json_array_foreach(owned_subnets(c), i, id)
+		if (saw_ok(c, "owned") &&
+		    !json_find(there, "SubnetId", json_string_value(id)))
+			step_own(c, "ec2:subnet", json_string_value(id), NULL, "gone");
 }
 
 void teardown_subnets_plan(struct step_ctx *c, struct exchange *x)
 {
 	const char *id = json_str_at(subnet_ids(c), "0");
 
+	own_missing_subnets(c);
 	if (!id)
 		return;
-	step_own(c, "ec2:subnet", id, NULL, "gone");
 	remove_one(c, x, AWS_EC2_DeleteSubnet,
 		   json_packf(c->arena, "{s:s}", "SubnetId", id), id,
 		   "Delete the compute subnet");
@@ -228,11 +259,12 @@ void teardown_subnets_absorb(struct step_ctx *c, const struct answer *a)
 		c->arena, json_at(saw(c, "interfaces"), "NetworkInterfaces"));
 
 	if (answer_is(a, "DependencyViolation")) {
-		step_own(c, "ec2:subnet", c->item, NULL, "made");
 		step_retry(c, ERR_BLOCKED, "something still uses the subnet %s: %s",
 			   c->item, holders ? holders : a->message);
 		return;
 	}
+	if (a->ok || a->errc == ERR_CLOUD_NOT_FOUND)
+		step_own(c, "ec2:subnet", c->item, NULL, "gone");
 	teardown_absorb(c, a);
 }
 
@@ -265,9 +297,10 @@ void teardown_blocks_plan(struct step_ctx *c, struct exchange *x)
 
 	if (!id)
 		return;
-	step_own(c, "ec2:vpc-cidr", id, NULL, "gone");
-	if (!streq(json_str_or(assoc, "CidrBlockState.State", ""), "associated"))
+	if (!streq(json_str_or(assoc, "CidrBlockState.State", ""), "associated")) {
+		step_own(c, "ec2:vpc-cidr", id, NULL, "gone");
 		return;
+	}
 	remove_one(c, x, AWS_EC2_DisassociateVpcCidrBlock,
 		   json_packf(c->arena, "{s:s}", "AssociationId", id), id,
 		   "Take the address block back");

@@ -53,10 +53,27 @@ const char *interface_names(struct arena *a, const json_t *interfaces);
 /* protections.c: of all that delete_cluster deletes. */
 extern const struct protection *const cluster_protections[];
 
-/* delete_cluster.c: the HyperPod cluster, when it carries our tag. */
+/* Absence counts after two looks that agree, so far apart. */
+enum { TEARDOWN_SPACING_S = 5 };
+
+/* teardown_hyperpod.c: the HyperPod cluster, when it carries our tag. */
 bool teardown_hyperpod_observe(struct step_ctx *c, struct exchange *x);
 void teardown_hyperpod_plan(struct step_ctx *c, struct exchange *x);
 void teardown_hyperpod_absorb(struct step_ctx *c, const struct answer *a);
+/* One of that name without our tag stays: a note, or a failure when we made it. */
+void teardown_leave_foreign(struct step_ctx *c, const char *type, const char *name);
+/* A call by which half of the cluster goes was taken: waits, and the catalog says so. */
+void teardown_going(struct step_ctx *c, const char *what, const char *name);
+
+#define TEARDOWN_HYPERPOD_STEP                                                           \
+	{                                                                                \
+		.name = "delete_hyperpod", .phase = "hyperpod",                          \
+		.title = "Delete the HyperPod cluster", .effect = EFFECT_CONVERGENT,     \
+		.deadline_s = 3 * 3600, .observe = teardown_hyperpod_observe,            \
+		.seen = read_seen, .plan = teardown_hyperpod_plan,                       \
+		.absorb = teardown_hyperpod_absorb, .leaves = &leaves_deletion,          \
+		.wait = &wait_deletion                                                   \
+	}
 
 #define TEARDOWN_STEP(row, in_phase, words, f, about)                                    \
 	{                                                                                \

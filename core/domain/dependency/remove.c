@@ -115,19 +115,29 @@ void remove_identity_plan(struct step_ctx *c, struct exchange *x)
 	const struct component *k = component_here(c);
 	const json_t *one = json_at(saw(c, "one"), "association");
 	const char *id = json_str_at(one, "associationId");
+	const char *sent = arena_printf(c->arena, "unbinding.%s", k->name);
 
+	if (!id && json_str_at(c->data, sent))
+		step_own(c, "eks:pod-identity", json_str_at(c->data, sent), NULL, "gone");
 	if (!id || component_kept(c, k))
 		return;
 	if (!goes(c, k, json_at(one, "tags"))) {
 		component_keep(c, k, "its service account was bound before");
 		return;
 	}
-	step_own(c, "eks:pod-identity", id, NULL, "gone");
 	c->item = id;
+	step_save_str(c, sent, id);
 	exchange_aws(x, AWS_EKS_DeletePodIdentityAssociation,
 		     json_packf(c->arena, "{s:s, s:s}", "clusterName", eks_name(c),
 				"associationId", id));
 	x->what = arena_printf(c->arena, "Unbind %s/%s", k->ns, k->service_account);
+}
+
+void remove_identity_absorb(struct step_ctx *c, const struct answer *a)
+{
+	if (a->ok || a->errc == ERR_CLOUD_NOT_FOUND)
+		step_own(c, "eks:pod-identity", c->item, NULL, "gone");
+	teardown_absorb(c, a);
 }
 
 /* --- the role ---------------------------------------------------------------------- */

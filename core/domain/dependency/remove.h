@@ -21,6 +21,7 @@ void remove_addon_plan(struct step_ctx *c, struct exchange *x);
 void remove_addon_absorb(struct step_ctx *c, const struct answer *a);
 bool remove_identity_observe(struct step_ctx *c, struct exchange *x);
 void remove_identity_plan(struct step_ctx *c, struct exchange *x);
+void remove_identity_absorb(struct step_ctx *c, const struct answer *a);
 bool remove_role_observe(struct step_ctx *c, struct exchange *x);
 void remove_role_plan(struct step_ctx *c, struct exchange *x);
 
@@ -39,7 +40,7 @@ void remove_role_plan(struct step_ctx *c, struct exchange *x);
 		.title = "Unbind the service account of " prefix,                        \
 		.effect = EFFECT_CONVERGENT, .observe = remove_identity_observe,         \
 		.seen = read_seen, .plan = remove_identity_plan,                         \
-		.absorb = teardown_absorb                                                \
+		.absorb = remove_identity_absorb                                         \
 	}
 
 #define REMOVE_ROLE_STEP(row, in_phase, purpose)                                         \
