@@ -312,7 +312,7 @@ fuzz-run: $(FUZZERS)
 
 # ---------------------------------------------------------------- house
 
-.PHONY: deps fmt lint docs charts demo run stop clean help
+.PHONY: deps fmt lint texts docs charts demo run stop clean help
 deps: ## Install what Debian and npm give; silent when nothing is missing.
 	$(Q)tests/deps
 
@@ -321,6 +321,9 @@ fmt: ## Rewrite all C files by .clang-format.
 
 lint: $(GEN) ## Format, layers, banned calls, sizes, headers, cppcheck, clang-tidy.
 	$(Q)CPPFLAGS='$(subst ','\'',$(CPPFLAGS))' tests/lint/run
+
+texts: ## Print every text that people and models read, with place and kind; KIND=fix: one kind.
+	$(Q)tests/lint/texts $(KIND)
 
 docs: $(O)/instantstart-poller ## Write core/domain/kinds.md from the tables of steps.
 	$(Q)$< --diagrams >core/domain/kinds.md

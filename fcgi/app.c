@@ -57,7 +57,7 @@ static bool reads_only(struct visit *v)
 
 	if (streq(v->req.method, "GET") || streq(v->req.method, "HEAD"))
 		return true;
-	err_set(&e, ERR_METHOD_NOT_ALLOWED, "%s does not take %s", v->req.path,
+	err_set(&e, ERR_METHOD_NOT_ALLOWED, "%s does not support %s", v->req.path,
 		v->req.method);
 	err_field(&e, "", v->req.method, "GET, HEAD");
 	refuse(v, &e);
@@ -81,12 +81,12 @@ static void check(json_t *checks, const char *name, bool ok, const char *detail)
 static const char *poller_trouble(struct arena *a, int64_t alive, const char *last)
 {
 	if (alive > 0)
-		return "Operations are due and no poller takes them";
+		return "Operations are due but no poller is running";
 	if (!last)
-		return "No poller has been at work yet: start instantstart-poller";
+		return "No poller has run yet: start instantstart-poller";
 	return arena_printf(a,
-			    "No poller is at work since %s: operations wait, and what is "
-			    "shown gets older. Start instantstart-poller",
+			    "No poller has been running since %s: operations wait and "
+			    "the catalog is not refreshed. Start instantstart-poller",
 			    last);
 }
 
@@ -119,8 +119,8 @@ static void serve_ready(struct visit *v)
 	if (schema && db_query(v->app->db, a, &Q_credential_state, NULL, 0, &rows, &e))
 		credentials = rows.n == 0 || db_bool(&rows, 0, "valid");
 	check(checks, "credentials", credentials,
-	      "The AWS credentials need a person: instantstart-poller --check says why "
-	      "and what to do");
+	      "The AWS credentials are not valid: run instantstart-poller --check to see "
+	      "why and what to do");
 	v->res.status = up && writes && schema && poller && credentials ? 200 : 503;
 	v->res.body = str_of(
 		json_text(a, json_packf(a, "{s:s,s:O}", "status",
@@ -166,11 +166,11 @@ static bool within_budget(struct visit *v, struct err *e)
 		return true;
 	http_res_header(&v->res, "Retry-After",
 			arena_printf(v->req.arena, "%lld", (long long)wait_s));
-	err_set(e, ERR_RATE_LIMITED, "%s makes more than %lld requests a second",
+	err_set(e, ERR_RATE_LIMITED, "%s sends more than %lld requests per second",
 		v->who.who.name, (long long)rate);
 	return err_fix(e,
-		       "Wait %lld s. To follow an operation use ?wait= or "
-		       "wait_seconds instead of asking often.",
+		       "Wait %lld s. To follow an operation, use ?wait= or wait_seconds "
+		       "instead of frequent requests.",
 		       (long long)wait_s);
 }
 
@@ -269,10 +269,9 @@ static void serve_login(struct visit *v)
 		http_res_header(&v->res, "Cache-Control", "no-store");
 	} else {
 		if (e.code == ERR_UNAUTHENTICATED)
-			err_fix(&e,
-				"A link is good for one visit within an hour: "
-				"instantstart-fcgi --new-login-link on the host makes "
-				"a new one.");
+			err_fix(&e, "A sign-in link works once, within an hour. Run "
+				    "instantstart-fcgi --new-login-link on the host to "
+				    "create a new one.");
 		refuse(v, &e);
 	}
 }
@@ -449,12 +448,14 @@ static void serve_exhausted(struct app *app, struct arena *a, struct conn *c)
 	if (http_read(c, a, &v.req, &e)) {
 		read = streq(v.req.method, "GET") || streq(v.req.method, "HEAD");
 		err_set(&e, read ? ERR_TOO_LARGE : ERR_INTERNAL,
-			"The request needs more memory than one request may use (%d MiB)",
+			"The request needs more memory than one request can use (%d "
+			"MiB)",
 			LIMIT_ARENA / 1024 / 1024);
 		err_fix(&e, "%s",
-			read ? "Ask for less at once: a filter, or a smaller limit."
-			     : "Check with a read whether the change was made. Then send "
-			       "less at once, or repeat with the same Idempotency-Key.");
+			read ? "Use a filter or a smaller limit."
+			     : "Read the resource to check whether the change was made. "
+			       "Then send less in one request, or repeat with the same "
+			       "Idempotency-Key.");
 	}
 	refuse(&v, &e);
 	http_send(&v.req, &v.res);

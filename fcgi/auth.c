@@ -54,9 +54,9 @@ static struct str origin_host(const char *origin)
 
 static bool refuse(struct err *e, const char *what, const char *seen)
 {
-	err_set(e, ERR_FORBIDDEN, "The %s is not one that is served here", what);
+	err_set(e, ERR_FORBIDDEN, "The %s is not allowed", what);
 	err_field(e, "", seen, "localhost, 127.0.0.1 or a configured name");
-	return err_fix(e, "Add the name to INSTANTSTART_HOSTS if it is yours.");
+	return err_fix(e, "If the name is yours, add it to INSTANTSTART_HOSTS.");
 }
 
 bool auth_check_host(const struct config *cfg, const struct http_req *req, struct err *e)
@@ -74,9 +74,11 @@ bool auth_check_host(const struct config *cfg, const struct http_req *req, struc
 static bool refuse_credentials(struct err *e, const char *what)
 {
 	err_set(e, ERR_UNAUTHENTICATED, "%s", what);
-	return err_fix(e, "Send \"Authorization: Bearer <token>\". An administrator "
-			  "makes tokens with create_token; instantstart-fcgi "
-			  "--new-login-link on the host gives an administrator access.");
+	return err_fix(
+		e,
+		"Send \"Authorization: Bearer <token>\". An administrator creates tokens "
+		"with create_token. For access as administrator, run instantstart-fcgi "
+		"--new-login-link on the host.");
 }
 
 /* Something before nginx may end TLS: then it is the configured address. */
@@ -118,9 +120,9 @@ bool auth_caller(const struct config *cfg, struct sessions *sessions, struct db 
 	*ret = (struct caller){.by_cookie = !sent && cookie,
 			       .session = sent ? NULL : cookie};
 	if (sent && strncasecmp(sent, "Bearer ", 7) != 0)
-		return refuse_credentials(e, "Only bearer tokens are understood");
+		return refuse_credentials(e, "Only bearer tokens are supported");
 	if (!sent && !cookie)
-		return refuse_credentials(e, "The request carries no token");
+		return refuse_credentials(e, "The request has no token");
 	if (sent)
 		ok = sessions_find(sessions, db, req->arena,
 				   str_dup(req->arena, str_trim(str_of(sent + 7))),
@@ -131,7 +133,7 @@ bool auth_caller(const struct config *cfg, struct sessions *sessions, struct db 
 	if (!ok && e->code == ERR_UNAUTHENTICATED)
 		return refuse_credentials(
 			e, sent ? "The token is unknown, expired or revoked"
-				: "The session is over: sign in again");
+				: "The session has ended: sign in again");
 	return ok;
 }
 
@@ -145,6 +147,6 @@ bool auth_check_csrf(const struct caller *who, const struct http_req *req, struc
 	if (origin && host && same_name(origin_host(origin), str_of(host)))
 		return true;
 	err_set(e, ERR_FORBIDDEN,
-		"A change from the console must come from its own page");
+		"A change from the console must come from a page of the console");
 	return err_field(e, "", origin ? origin : "", host ? host : "");
 }

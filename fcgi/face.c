@@ -155,7 +155,7 @@ static bool comes_too_late(const struct face_call *f, const struct call *c, stru
 	const bool reads = !capability_mutates(f->cap) || c->opt.dry_run;
 
 	if (reads && has_gone(f->req->conn))
-		err_set(e, ERR_DEADLINE, "nobody waits for the answer any longer");
+		err_set(e, ERR_DEADLINE, "The client has closed the connection");
 	else if (app->clock->mono_ms(app->clock) < face_until(app, deadline_ms(f)))
 		return false;
 	else {
@@ -163,7 +163,7 @@ static bool comes_too_late(const struct face_call *f, const struct call *c, stru
 			"no worker was free for this request within %lld s; nothing was "
 			"done",
 			(long long)(deadline_ms(f) / 1000));
-		err_fix(e, "Repeat it later: the cloud answers slowly now.");
+		err_fix(e, "Repeat the request later. The cloud answers slowly now.");
 	}
 	app->late = true;
 	return true;

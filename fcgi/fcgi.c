@@ -49,7 +49,7 @@ struct fcgi *fcgi_new(struct arena *a, struct err *e)
 	f->conn = (struct conn){param, read_body, write_out, gone};
 	if (dummy < 0 || FCGX_Init() != 0 ||
 	    FCGX_InitRequest(&f->req, dummy, FCGI_FAIL_ACCEPT_ON_INTR) != 0) {
-		err_set(e, ERR_INTERNAL, "cannot serve FastCGI: %s", strerror(errno));
+		err_set(e, ERR_INTERNAL, "Cannot serve FastCGI: %s", strerror(errno));
 		return NULL;
 	}
 	return f;

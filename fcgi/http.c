@@ -34,7 +34,7 @@ static const char *decode(struct arena *a, struct str s, bool plus)
 
 static bool malformed(struct err *e, const char *what, const char *expected)
 {
-	err_set(e, ERR_MALFORMED, "The %s could not be read", what);
+	err_set(e, ERR_MALFORMED, "The %s could not be parsed", what);
 	return err_field(e, "", "", expected);
 }
 
@@ -54,7 +54,8 @@ static bool read_path(struct http_req *req, struct str path, struct err *e)
 			return malformed(e, "path",
 					 "one without empty, \".\" or \"..\" parts");
 		if (req->n_segments == HTTP_SEGMENTS_MAX)
-			return err_set(e, ERR_NO_SUCH_ROUTE, "No address is that deep");
+			return err_set(e, ERR_NO_SUCH_ROUTE,
+				       "The URL has too many parts");
 		req->segment[req->n_segments++] = part;
 	}
 	/* A trailing slash is another address, and none of ours. */
@@ -126,7 +127,7 @@ static bool check_headers(const struct http_req *req, struct err *e)
 		if (!value || headers[i].lenient || is_printable(value))
 			continue;
 		err_set(e, ERR_MALFORMED,
-			"The header %s holds other than printable ASCII",
+			"The header %s contains characters other than printable ASCII",
 			headers[i].name);
 		err_field(e, "", "", "printable ASCII characters");
 		return err_fix(e, "Send %s in printable ASCII.", headers[i].name);
@@ -150,7 +151,7 @@ bool http_read(struct conn *c, struct arena *a, struct http_req *ret, struct err
 	rest = str_of(uri ? uri : "/");
 	path = str_cut(&rest, '?');
 	if (path.n > LIMIT_REQUEST_PATH || rest.n > LIMIT_REQUEST_QUERY)
-		return err_set(e, ERR_TOO_LARGE, "The address is too long");
+		return err_set(e, ERR_TOO_LARGE, "The URL is too long");
 	ret->path = str_dup(a, path);
 	return check_headers(ret, e) && read_path(ret, path, e) &&
 	       read_query(ret, rest, e);
@@ -183,7 +184,7 @@ bool http_idempotency_key(const struct http_req *req, const char **ret, struct e
 		return true;
 	err_set(e, ERR_INVALID_INPUT, "The header Idempotency-Key is empty");
 	err_field(e, "/idempotency_key", "\"\"", "1 to 128 printable ASCII characters");
-	return err_fix(e, "Send a key of your own, or leave the header out.");
+	return err_fix(e, "Send a key of your own, or omit the header.");
 }
 
 bool http_body(const struct http_req *req, struct str *ret, struct err *e)

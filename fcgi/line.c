@@ -83,18 +83,19 @@ bool line_join(struct line *l, const struct line_rule *r, const char *who,
 	if (n.own >= r->per_user &&
 	    (wait_ms > r->wait_ms / 2 || n.all >= LINE_PLACES / 2)) {
 		err_set(e, ERR_RATE_LIMITED,
-			"%d of your requests that ask the cloud are under way or waiting "
-			"already",
+			"%d of your requests that call the cloud are already running or "
+			"waiting",
 			n.own);
 		return err_fix(e, "Wait for their answers, then repeat this one.");
 	}
 	if (wait_ms > r->wait_ms || (wait_ms > 0 && wait_ms + each_ms > r->deadline_ms) ||
 	    !occupy(l, key, line_key(request), now_ms)) {
 		err_set(e, ERR_DEADLINE,
-			"%d requests that ask the cloud wait already, which would take "
-			"%lld s; nothing was done",
+			"%d requests that call the cloud are already waiting, which "
+			"takes about %lld s. Nothing was done",
 			n.all, (long long)(wait_ms / 1000));
-		return err_fix(e, "Repeat it later: the cloud answers slowly now.");
+		return err_fix(e,
+			       "Repeat the request later. The cloud answers slowly now.");
 	}
 	return true;
 }

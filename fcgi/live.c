@@ -98,7 +98,7 @@ static bool grant(struct app *app, const struct http_req *req, const struct call
 		return events_follow(&c, query_of(req, events_follow_in), ret, e);
 	if (req->n_segments == 2 && streq(req->segment[1], "logs"))
 		return pod_follow(&c, query_of(req, pod_follow_in), ret, e);
-	return err_set(e, ERR_NO_SUCH_ROUTE, "There is nothing at %s", req->path);
+	return err_set(e, ERR_NO_SUCH_ROUTE, "There is no resource at %s", req->path);
 }
 
 /* Lets instantstart-live see later whether the session is still good. */

@@ -57,9 +57,9 @@ static int help(void)
 	arena_init(&a, 0);
 	buf_init(&b, &a, 1 << 20);
 	config_help(&b);
-	printf("instantstart-fcgi [--check | --new-login-link | --openapi | --help]\n\n"
-	       "Without an option it serves FastCGI on sockets in the run folder, until "
-	       "SIGTERM.\nSettings are environment variables:\n\n%s",
+	printf("instantstart-fcgi [--check | --new-login-link | --openapi | "
+	       "--help]\n\nWithout an option, serves FastCGI on sockets in the run "
+	       "directory until SIGTERM.\nSettings are environment variables:\n\n%s",
 	       buf_cstr(&b));
 	arena_free(&a);
 	return 0;

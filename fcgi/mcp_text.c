@@ -16,8 +16,8 @@ static struct str cut(struct str json, struct arena *a)
 	while (n > 0 && ((unsigned char)json.p[n] & 0xc0) == 0x80)
 		n--;
 	return str_of(arena_printf(a,
-				   "%.*s … (cut: %zu of %zu bytes; ask with limit, or "
-				   "read structuredContent)",
+				   "%.*s … (cut: %zu of %zu bytes. Use limit, or read "
+				   "structuredContent)",
 				   (int)n, json.p, n, json.n));
 }
 
@@ -107,8 +107,8 @@ struct str mcp_text_of(struct str json, struct arena *a)
 		return cut(json, a);
 	cursor = json_object_get(tree, "next_cursor");
 	buf_printf(&b,
-		   "],\"truncated\":\"%zu of %zu items; structuredContent has all of "
-		   "them, limit and cursor give smaller pages\"%s%s}",
+		   "],\"truncated\":\"%zu of %zu items. structuredContent has all of "
+		   "them. Use limit and cursor for smaller pages\"%s%s}",
 		   i, json_array_size(items), cursor ? ",\"next_cursor\":" : "",
 		   cursor ? json_text(a, cursor) : "");
 	return buf_str(&b);

@@ -52,8 +52,8 @@ static void requests(const struct metrics *m, struct buf *out)
 {
 	buf_adds(
 		out,
-		"# HELP instantstart_requests_total Answers, by face and class of status.\n"
-		"# TYPE instantstart_requests_total counter\n");
+		"# HELP instantstart_requests_total Answers by face and status class.\n# "
+		"TYPE instantstart_requests_total counter\n");
 	for (int f = 0; f < METRICS_FACES; f++)
 		for (int c = 1; c < METRICS_CLASSES; c++)
 			buf_printf(
@@ -109,17 +109,17 @@ void metrics_text(const struct metrics *m, int in_line, struct db *db,
 
 	requests(m, out);
 	durations(m, out);
-	counter(out, "parked_total", "Requests handed to instantstart-live.", &m->parked);
-	counter(out, "slow_total", "Requests handed to the slow pool.", &m->slow);
+	counter(out, "parked_total", "Requests passed to instantstart-live.", &m->parked);
+	counter(out, "slow_total", "Requests passed to the slow pool.", &m->slow);
 	buf_printf(out,
 		   "# HELP instantstart_slow_line Requests that ask the cloud, under way "
 		   "or waiting.\n# TYPE instantstart_slow_line gauge\n"
 		   "instantstart_slow_line %d\n",
 		   in_line);
-	counter(out, "refused_sign_ins_total", "Sign-ins with a wrong link or token.",
+	counter(out, "refused_sign_ins_total", "Failed sign-ins (invalid link or token).",
 		&m->refused_sign_ins);
 	counter(out, "worker_starts_total", "Workers started.", &m->worker_starts);
-	counter(out, "worker_deaths_total", "Workers that died unasked.",
+	counter(out, "worker_deaths_total", "Workers that ended unexpectedly.",
 		&m->worker_deaths);
 	counters_text(run_dir, "live", out);
 	up = db_query(db, a, &Q_metrics, NULL, 0, &rows, &e);

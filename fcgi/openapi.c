@@ -105,21 +105,21 @@ static json_t *responses(const struct capability *cap, struct arena *a)
 	if (cap->flags & CAP_TEXT) {
 		json_object_set_new(all, "200",
 				    json_pack("{s:s,s:{s:{s:{s:s}}}}", "description",
-					      "The text.", "content", "text/plain",
+					      "Plain text.", "content", "text/plain",
 					      "schema", "type", "string"));
 		json_decref(own);
 	} else if (accepted) {
-		json_object_set_new(all, "202",
-				    response("Accepted: the operation.", own));
-		json_object_set_new(all, "200",
-				    response("With dry_run=plan.", REF("Plan")));
+		json_object_set_new(all, "202", response("The accepted operation.", own));
+		json_object_set_new(
+			all, "200",
+			response("The plan, with dry_run=plan.", REF("Plan")));
 	} else if (capability_mutates(cap)) {
 		json_object_set_new(
 			all, "200",
-			response("The answer; with dry_run=plan the plan.",
+			response("The result, or the plan with dry_run=plan.",
 				 json_pack("{s:[o,o]}", "anyOf", own, REF("Plan"))));
 	} else {
-		json_object_set_new(all, "200", response("The answer.", own));
+		json_object_set_new(all, "200", response("The result.", own));
 	}
 	/* Refusals have this form whatever their status; so has a fault of ours. */
 	json_object_set_new(all, "4XX", problem_ref());
@@ -218,14 +218,14 @@ struct str openapi_text(const struct capability *const *table, struct arena *a)
 		"s:{s:o},s:{s:O,s:O,s:O}}}",
 		"openapi", "3.1.0", "info", "title", "InstantStart", "version",
 		INSTANTSTART_VERSION, "description",
-		"SageMaker HyperPod on EKS. A change answers 202 with an operation; "
-		"GET /operations/{id}?wait=25 tells when it has ended.",
+		"SageMaker HyperPod on EKS. A change returns 202 with an operation. GET "
+		"/operations/{id}?wait=25 waits for its end.",
 		"license", "name", "Apache-2.0", "identifier", "Apache-2.0", "servers",
 		"url", "/api/v1", "security", "token", "paths", paths(table, a),
 		"components", "securitySchemes", "token", "type", "http", "scheme",
 		"bearer", "responses", "Problem",
 		json_pack("{s:s,s:{s:{s:o}}}", "description",
-			  "What was wrong, and what to do.", "content",
+			  "What is wrong, and what to do.", "content",
 			  "application/problem+json", "schema", REF("Problem")),
 		"schemas", "Operation", field_schema(operation_out, a), "Plan",
 		field_schema(plan_out, a), "Problem", field_schema(problem_out, a));

@@ -37,7 +37,7 @@ static bool restrict_access(const struct config *cfg, const char *path, struct e
 		g = getgrnam(cfg->socket_group);
 		if (!g || chown(path, (uid_t)-1, g->gr_gid) != 0)
 			return err_set(e, ERR_CONFIG,
-				       "%s cannot be given to the group %s", path,
+				       "%s cannot be assigned to the group %s", path,
 				       cfg->socket_group);
 	}
 	if (chmod(path, 0660) != 0)

@@ -9,18 +9,20 @@ static const char *retry_meaning(enum retry_word w)
 {
 	switch (w) {
 	case RETRY_BACKOFF:
-		return "Repeat it after a pause, and longer after each refusal.";
+		return "Repeat it after a pause. Increase the pause after each refusal.";
 	case RETRY_SAME_KEY:
-		return "Repeat it with the same idempotency key: it takes effect once.";
+		return "Repeat it with the same idempotency key. It takes effect only "
+		       "once.";
 	case RETRY_OBSERVE_FIRST:
-		return "Look at the present state first: it may have taken effect.";
+		return "Check the current state first. The request may have taken "
+		       "effect.";
 	case RETRY_HUMAN:
-		return "A person must change something first; the fix says what.";
+		return "A person must make a change first. The fix describes it.";
 	case RETRY_UNSET:
 	case RETRY_NEVER:
 		break;
 	}
-	return "Repeating the same request gives the same answer: change it.";
+	return "The same request gives the same answer. Change the request.";
 }
 
 static void kv_filled(struct json_writer *w, const char *name, const char *text)

@@ -82,11 +82,11 @@ static void gather_parameter(struct gather *g, const struct http_pair *p)
 	const struct field *own = own_field(g->cap, name);
 
 	if (own && own->flags & FIELD_PATH)
-		fault(g, name, p->value, "This comes from the address's path", "");
+		fault(g, name, p->value, "This comes from the path of the URL", "");
 	else if (goes_on(g, own, p))
 		return;
 	else if (json_object_get(g->in, name))
-		fault(g, name, p->value, "This parameter is given twice", "once");
+		fault(g, name, p->value, "This parameter is set twice", "once");
 	else if (f && !(f->flags & FIELD_QUERY))
 		fault(g, name, p->value, "This comes as a header", "Idempotency-Key");
 	else if (own && !reads(g->req) && !(own->flags & FIELD_QUERY))
@@ -126,13 +126,13 @@ static bool gather_body(struct gather *g, struct err *e)
 		const struct field *own = own_field(g->cap, key);
 
 		if (field_find(capability_options(g->cap), key))
-			fault(g, key, "", "This does not belong into the body",
+			fault(g, key, "", "This does not belong in the body",
 			      streq(key, "idempotency_key") ? "the header Idempotency-Key"
 							    : "a query parameter");
 		else if (own && own->flags & FIELD_PATH)
-			fault(g, key, "", "This comes from the address's path", "");
+			fault(g, key, "", "This comes from the path of the URL", "");
 		else if (json_object_get(g->in, key))
-			fault(g, key, "", "This is in the query already", "once");
+			fault(g, key, "", "This is already in the query", "once");
 		else
 			json_object_set(g->in, key, value);
 	}
@@ -222,7 +222,7 @@ static bool check_accept(const struct http_req *req, const struct capability *ca
 
 	if (http_accepts(req, type) || http_accepts(req, "application/problem+json"))
 		return true;
-	err_set(e, ERR_NOT_ACCEPTABLE, "%s answers %s", cap->name, type);
+	err_set(e, ERR_NOT_ACCEPTABLE, "%s returns %s", cap->name, type);
 	return err_field(e, "", http_header(req, "HTTP_ACCEPT"), type);
 }
 

@@ -87,10 +87,10 @@ bool route_find(const struct capability *const *table, const struct http_req *re
 	if (best >= 0)
 		return true;
 	if (allowed.len) {
-		err_set(e, ERR_METHOD_NOT_ALLOWED, "%s does not take %s", req->path,
+		err_set(e, ERR_METHOD_NOT_ALLOWED, "%s does not support %s", req->path,
 			req->method);
 		return err_field(e, "", req->method, buf_cstr(&allowed));
 	}
-	err_set(e, ERR_NO_SUCH_ROUTE, "There is nothing at %s", req->path);
-	return err_fix(e, "GET /api/v1/openapi.json lists every address.");
+	err_set(e, ERR_NO_SUCH_ROUTE, "There is no resource at %s", req->path);
+	return err_fix(e, "GET /api/v1/openapi.json lists all resources.");
 }

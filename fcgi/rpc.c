@@ -119,7 +119,7 @@ static bool read_shape(struct rpc *r, json_t *msg)
 
 	if (json_is_array(msg))
 		return refuse(r, 400, RPC_REQUEST,
-			      "Batches are not served: send one message");
+			      "Batches are not supported. Send one message");
 	if (!json_is_object(msg) || !streq(json_str_at(msg, "jsonrpc"), "2.0"))
 		return refuse(r, 400, RPC_REQUEST, "Not a JSON-RPC 2.0 message");
 	if (id && !json_is_string(id) && !json_is_integer(id))
@@ -196,7 +196,7 @@ static bool check_modern(struct rpc *r, const json_t *meta)
 			  json_string_value(version)))
 		return false;
 	if (!streq(json_string_value(version), RPC_MODERN)) {
-		rpc_error(r, 400, RPC_VERSION, "The protocol version is not served",
+		rpc_error(r, 400, RPC_VERSION, "The protocol version is not supported",
 			  str_of(json_text(r->req->arena,
 					   json_packf(r->req->arena, "{s:[s],s:O}",
 						      "supported", RPC_MODERN,
@@ -227,7 +227,7 @@ static bool check_legacy(struct rpc *r)
 	/* Dates compare as text. */
 	if (header && strcmp(header, RPC_MODERN) >= 0)
 		return handshake ? refuse(r, 400, RPC_HEADER,
-					  "initialize does not lead to this "
+					  "initialize is not supported for this "
 					  "MCP-Protocol-Version")
 				 : refuse(r, 400, RPC_PARAMS,
 					  "_meta needs " RPC_META
@@ -235,7 +235,7 @@ static bool check_legacy(struct rpc *r)
 					  "clientCapabilities");
 	if (header && !handshake && !served_by_handshake(header))
 		return refuse(r, 400, RPC_REQUEST,
-			      "The MCP-Protocol-Version is not served");
+			      "The MCP-Protocol-Version is not supported");
 	return true;
 }
 
@@ -246,7 +246,7 @@ static bool take_note(struct rpc *r, bool claim)
 	const bool modern = claim || (header && strcmp(header, RPC_MODERN) >= 0);
 
 	if (r->kind == RPC_RESPONSE && modern)
-		return refuse(r, 400, RPC_REQUEST, "Responses are not awaited here");
+		return refuse(r, 400, RPC_REQUEST, "Responses are not expected here");
 	r->res->status = 202;
 	return true;
 }
@@ -261,7 +261,7 @@ bool rpc_read(struct rpc *r, const struct http_req *req, struct http_res *res)
 	*r = (struct rpc){.req = req, .res = res};
 	if (!streq(req->method, "POST")) {
 		http_res_header(res, "Allow", "POST");
-		return refuse(r, 405, RPC_REQUEST, "Only POST is served here");
+		return refuse(r, 405, RPC_REQUEST, "Only POST is supported here");
 	}
 	if (!http_has_type(req, "application/json"))
 		return refuse(r, 415, RPC_REQUEST,

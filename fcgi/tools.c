@@ -13,19 +13,19 @@ static const char *description(const struct capability *cap, struct arena *a)
 	buf_adds(&b, cap->doc);
 	if (cap->flags & CAP_LONG)
 		buf_printf(&b,
-			   " Answers an operation at once; %s with wait_seconds tells "
-			   "its end.",
+			   " Returns an operation immediately. Use %s with wait_seconds "
+			   "to wait for its end.",
 			   cap->done_by ? cap->done_by : "get_operation");
 	if (cap->flags & CAP_STAKES)
 		buf_adds(&b,
-			 " Where something would be lost it is refused with the plan: "
-			 "show at_stake, then send the plan's confirm.");
+			 " If something would be lost, it is refused with the plan. Show "
+			 "at_stake, then send the plan's confirm.");
 	else if (cap->effect == CAP_DESTROY || cap->effect == CAP_SPEND)
-		buf_printf(&b, " %s: confirm must equal %s. Look at dry_run=plan first.",
+		buf_printf(&b, " %s: confirm must equal %s. Review dry_run=plan first.",
 			   cap->effect == CAP_SPEND ? "Spends money" : "Cannot be undone",
 			   cap->target ? cap->target : cap->name);
 	if (cap->flags & CAP_UNDO)
-		buf_printf(&b, " With undo confirm must equal %s.", cap->target);
+		buf_printf(&b, " With undo, confirm must equal %s.", cap->target);
 	return buf_cstr(&b);
 }
 

@@ -69,7 +69,7 @@ bool add_uri(const struct aws_building *b, struct buf *url, struct str_list *use
 		str_list_add(b->arena, used, member);
 		value = json_string_value(json_object_get(b->in, member));
 		if (!value || !*value)
-			return err_set(e, ERR_INTERNAL, "%s needs %s in its path",
+			return err_set(e, ERR_INTERNAL, "%s requires %s in its path",
 				       b->op->name, member);
 		uri_encode(url, str_of(value), greedy);
 	}
@@ -121,7 +121,7 @@ static void set_json_body(const struct aws_building *b, const json_t *body)
 bool request_fits(const struct aws_building *b, const struct buf *text, struct err *e)
 {
 	return !text->overflow ||
-	       err_set(e, ERR_INTERNAL, "the request of %s is too large", b->op->name);
+	       err_set(e, ERR_INTERNAL, "The request of %s is too large", b->op->name);
 }
 
 bool build_json(const struct aws_building *b, struct err *e)
@@ -155,7 +155,7 @@ static bool add_rest_params(const struct aws_building *b, struct buf *url,
 		add_query_param(url, name, text);
 	}
 	return (json_is_array(v) && i == json_array_size(v)) ||
-	       err_set(e, ERR_INTERNAL, "%s cannot have %s in its query", b->op->name,
+	       err_set(e, ERR_INTERNAL, "%s does not allow %s in its query", b->op->name,
 		       name);
 }
 
@@ -209,7 +209,7 @@ static bool write_request(const struct aws_building *b, struct err *e)
 	case REST_XML:
 		return build_rest_xml(b, e);
 	}
-	return err_set(e, ERR_INTERNAL, "no such protocol");
+	return err_set(e, ERR_INTERNAL, "Unknown protocol");
 }
 
 bool aws_build(const struct aws *aws, const struct aws_op *op, const json_t *in,

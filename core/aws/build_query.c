@@ -71,7 +71,7 @@ static bool add_value(struct form *f, const char *name, const char *within,
 	const char *text;
 
 	if (depth > LIMIT_JSON_DEPTH)
-		return err_set(e, ERR_INTERNAL, "the input of %s is nested too deeply",
+		return err_set(e, ERR_INTERNAL, "The input of %s is nested too deeply",
 			       f->b->op->name);
 	if (json_is_object(v))
 		return add_members(f, name, within, v, depth, e);

@@ -44,7 +44,7 @@ static bool add_bucket(const struct aws_building *b, struct buf *url, struct err
 	}
 	if (!is_bucket(bucket))
 		return err_set(e, ERR_INVALID_INPUT,
-			       "\"%.80s\" cannot be the name of a bucket", bucket);
+			       "\"%.80s\" is not a valid bucket name", bucket);
 	if (b->path_style || !fits_host(bucket))
 		buf_printf(url, "%s/%s", b->endpoint, bucket);
 	else
@@ -178,7 +178,7 @@ static bool add_member(const struct aws_building *b, struct buf *url, const char
 	if (!text || (!query && !header))
 		return err_set(e, ERR_INTERNAL, "%s cannot send %s", b->op->name, member);
 	if (strpbrk(text, "\r\n") && !query)
-		return err_set(e, ERR_INVALID_INPUT, "%s must not hold a line break",
+		return err_set(e, ERR_INVALID_INPUT, "%s must not contain a line break",
 			       member);
 	if (query)
 		add_query_param(url, query, text);

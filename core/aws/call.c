@@ -115,7 +115,8 @@ static bool keys_in_time(struct aws *aws, const struct aws_op *op, int64_t until
 	if (aws->clock->mono_ms(aws->clock) <= until_ms)
 		return true;
 	err_set(e, ERR_CREDENTIALS,
-		"the credentials came too late for this call; they are kept for the next");
+		"The credentials arrived too late for this call. The next call uses "
+		"them");
 	return false;
 }
 
@@ -147,8 +148,8 @@ static const char *refused_fix(struct aws *aws, const struct aws_keys *keys,
 		return NULL;
 	return arena_printf(
 		a,
-		"AWS refuses the keys of %s (%s): check that they are of this "
-		"partition, active and whole, or give others.",
+		"AWS rejects the keys of %s (%s). Check that they are active, complete "
+		"and for this partition, or provide other keys.",
 		source, code);
 }
 
@@ -266,7 +267,7 @@ static bool read_page(struct aws *aws, const struct aws_op *op, const json_t *in
 		if (left <= 0)
 			return attempt > 0 ? aws_err(op, ret, e)
 					   : err_set(e, ERR_DEADLINE,
-						     "%s %s did not end in time",
+						     "%s %s did not complete in time",
 						     aws_op_service(op), op->name);
 		call(aws, op, in, left < aws->timeout_ms ? left : aws->timeout_ms, unit,
 		     ret);

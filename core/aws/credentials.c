@@ -155,11 +155,12 @@ static void say_what_failed(struct aws_credentials *c, const struct provider *p,
 			    enum provided got, struct err *e)
 {
 	static const char nothing[] =
-		"Run it where a role gives keys (instance profile, EKS Pod Identity), or set "
-		"AWS_PROFILE or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.";
+		"Run it where a role provides credentials (instance profile or EKS Pod "
+		"Identity), or set AWS_PROFILE, or set AWS_ACCESS_KEY_ID and "
+		"AWS_SECRET_ACCESS_KEY.";
 	const char *fix = got == PROVIDED_NONE && !p->fix ? nothing : p->fix;
 
-	err_set(e, ERR_CREDENTIALS, "no valid AWS credentials; tried %s",
+	err_set(e, ERR_CREDENTIALS, "No valid AWS credentials found. Tried: %s",
 		buf_cstr(p->tried));
 	if (!fix)
 		return;

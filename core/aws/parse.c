@@ -221,7 +221,7 @@ static void no_answer(const struct aws_op *op, const struct http_answer *ans,
 {
 	ret->ambiguous = op->mutates && ans->outcome == NET_AMBIGUOUS;
 	ret->errc = ret->ambiguous ? ERR_AMBIGUOUS : ERR_CLOUD_UNREACHABLE;
-	ret->message = ans->outcome == NET_AMBIGUOUS ? "no answer came"
+	ret->message = ans->outcome == NET_AMBIGUOUS ? "no answer"
 						     : "the request could not be sent";
 }
 
@@ -229,7 +229,7 @@ static void bad_answer(const struct aws_op *op, struct aws_result *ret)
 {
 	ret->ambiguous = op->mutates;
 	ret->errc = op->mutates ? ERR_AMBIGUOUS : ERR_CLOUD_GARBAGE;
-	ret->message = "the answer could not be understood";
+	ret->message = "the answer could not be parsed";
 }
 
 /* A proxy's 404 says nothing of the thing; only HEAD has no body to tell them apart. */

@@ -76,25 +76,24 @@ enum provided provide_container(struct provider *p, struct aws_keys *ret)
 		url = arena_printf(p->arena, "http://169.254.170.2%s%s",
 				   *relative == '/' ? "" : "/", relative);
 	if (strpbrk(url, "@\\#") || !http_is_private(url))
-		return provider_broken(p,
-				       "Give an https address, or one of this machine.",
+		return provider_broken(p, "Use an https address or a loopback address.",
 				       "container", "%s is not an allowed address", url);
 	if (file) {
 		token = provider_file(p, file);
 		if (!token)
 			return provider_broken(p,
-					       "Let this user read the file of "
+					       "Allow this user to read the file in "
 					       "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE.",
 					       "container", "%s cannot be read", file);
 	}
 	if (token && strpbrk(token, "\r\n"))
-		return provider_failed(p, "container", "the token holds a line break");
+		return provider_failed(p, "container", "the token contains a line break");
 	req.url = url;
 	req.authorization = secret_of(token);
 	req.no_proxy = str_starts(url, "http:");
 	if (!get(p, &req, &ans))
 		return provider_failed(p, "container", "no answer from %s", url);
-	p->source = "the container's endpoint";
+	p->source = "the container credentials endpoint";
 	return keys_of_document(p, "container", &ans, ret);
 }
 
@@ -148,7 +147,7 @@ enum provided provide_instance(struct provider *p, struct aws_keys *ret)
 	if (!p->net->send(p->net, p->arena, &req, &ans, &e) || ans.status != 200) {
 		buf_printf(p->tried, "instance metadata: no version 2 token (%s); ",
 			   ans.status ? arena_printf(p->arena, "%d", ans.status)
-				      : "no answer: in a container the instance needs a "
+				      : "no answer. In a container, the instance needs a "
 					"hop limit of 2 (aws ec2 "
 					"modify-instance-metadata-options "
 					"--http-put-response-hop-limit 2)");

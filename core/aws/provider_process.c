@@ -88,7 +88,7 @@ static enum provided read_answer(struct provider *p, const char *name,
 				 const struct child_end *end, struct aws_keys *ret)
 {
 	static const char fix[] =
-		"Correct the program: it must print {\"Version\": 1, \"AccessKeyId\": …, "
+		"Correct the program. It must print {\"Version\": 1, \"AccessKeyId\": …, "
 		"\"SecretAccessKey\": …}.";
 	struct err ignored = {0};
 	json_t *doc =
@@ -100,10 +100,11 @@ static enum provided read_answer(struct provider *p, const char *name,
 
 	if (!doc || version != 1)
 		return provider_broken(p, fix, name,
-				       "credential_process printed no JSON of version 1");
+				       "credential_process did not print JSON of version "
+				       "1");
 	if (!id || !*id || !secret || !*secret)
 		return provider_broken(p, fix, name,
-				       "credential_process printed no keys");
+				       "credential_process did not print keys");
 	*ret = (struct aws_keys){
 		.access_key = secret_of(id),
 		.secret_key = secret_of(secret),
@@ -112,7 +113,7 @@ static enum provided read_answer(struct provider *p, const char *name,
 	if (expires && !time_parse_rfc3339(expires, &ret->expires_ms))
 		return provider_broken(p, fix, name,
 				       "credential_process printed an Expiration that is "
-				       "not a time");
+				       "not a valid time");
 	p->source = arena_printf(p->arena, "credential_process of the profile %s", name);
 	return PROVIDED_KEYS;
 }
@@ -134,20 +135,20 @@ enum provided provide_process(struct provider *p, const char *profile,
 	if (!split(p->arena, command, words))
 		return provider_broken(p, "Close the quotes in credential_process.",
 				       profile,
-				       "credential_process cannot be cut into words");
+				       "credential_process cannot be split into words");
 	child.binary = child_find(words[0], path ? path : "/usr/bin:/bin", p->arena);
 	if (!child.binary)
 		return provider_broken(
 			p,
-			"Give credential_process the absolute path of a program that this "
-			"user may run.",
+			"Set credential_process to the absolute path of a program that "
+			"this user can run.",
 			profile, "credential_process: %s cannot be run", words[0]);
 	environment(env);
 	if (!child_run(&child, p->arena, &end, &e))
 		return provider_failed(p, profile, "credential_process: %s", e.detail);
 	if (end.out_too_long)
 		return provider_broken(
-			p, "Correct the program: it must print nothing else.", profile,
+			p, "Correct the program. It must print nothing else.", profile,
 			"credential_process printed more than %d bytes", ANSWER_MAX);
 	if (end.timed_out)
 		return provider_failed(p, profile,
@@ -158,7 +159,7 @@ enum provided provide_process(struct provider *p, const char *profile,
 			p,
 			arena_printf(
 				p->arena,
-				"Run it by hand as this user, and do what it asks: %s",
+				"Run it by hand as this user and follow its message: %s",
 				command),
 			profile, "credential_process ended with %s %d: %s",
 			end.signal ? "signal" : "status",

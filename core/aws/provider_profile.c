@@ -110,8 +110,9 @@ static enum provided role_of(struct provider *p, const json_t *profiles, const c
 		return assume_role(p, &role, NULL, ret);
 	if (setting(profile, "mfa_serial"))
 		return provider_broken(p,
-				       "Use a role that needs no one-time password, or a "
-				       "credential_process that has one.",
+				       "Use a role that does not need a one-time "
+				       "password, or a credential_process that provides "
+				       "one.",
 				       name, "needs a one-time password (mfa_serial)");
 	if (streq(source, name)) /* its own static keys assume its role */
 		got = static_keys(p, profiles, name, &keys) ? PROVIDED_KEYS
@@ -184,12 +185,14 @@ static enum provided resolve(struct provider *p, const json_t *profiles, const c
 	if (!profile)
 		return provider_broken(
 			p,
-			"Set AWS_PROFILE to a profile of the files of this user's HOME, or "
-			"AWS_CONFIG_FILE and AWS_SHARED_CREDENTIALS_FILE to others.",
+			"Set AWS_PROFILE to a profile in the files of this user's HOME, "
+			"or set AWS_CONFIG_FILE and AWS_SHARED_CREDENTIALS_FILE to other "
+			"files.",
 			name, "no such profile");
 	if (depth > PROFILE_CHAIN_MAX)
-		return provider_broken(p, "End the circle with a profile that has keys.",
-				       name, "source_profile goes round in a circle");
+		return provider_broken(
+			p, "Use a profile with keys as the last source_profile.", name,
+			"the source_profile settings form a loop");
 	/* A source's static keys are used before a role that it names. */
 	if (depth > 0 && static_keys(p, profiles, name, ret))
 		return PROVIDED_KEYS;
@@ -214,7 +217,9 @@ enum provided provide_profile(struct provider *p, const char *name, struct aws_k
 		return got;
 	if (name)
 		return provider_broken(
-			p, "Add keys, role_arn, sso_session or credential_process to it.",
+			p,
+			"Add keys, role_arn, sso_session or credential_process to the "
+			"profile.",
 			name, "the profile has no keys");
 	buf_adds(p->tried, "shared files: the default profile has no keys; ");
 	return PROVIDED_NONE;

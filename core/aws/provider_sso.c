@@ -41,8 +41,8 @@ static const char *sso_fix(struct provider *p, const char *profile,
 {
 	return arena_printf(
 		p->arena,
-		"Run `aws sso login %s %s` as this user. For a service that runs for long, "
-		"use a role instead.",
+		"Run `aws sso login %s %s` as this user. For a long-running service, use "
+		"a role instead.",
 		s->name ? "--sso-session" : "--profile", s->name ? s->name : profile);
 }
 
@@ -79,7 +79,8 @@ static enum provided keys_of_role(struct provider *p, const char *profile,
 	const int64_t ends_ms = json_int_or(keys, "expiration", 0);
 
 	if (!id || !secret || !token || ends_ms <= 0)
-		return provider_failed(p, profile, "IAM Identity Center gave no keys");
+		return provider_failed(p, profile,
+				       "IAM Identity Center returned no keys");
 	*ret = (struct aws_keys){
 		.access_key = secret_of(id),
 		.secret_key = secret_of(secret),
@@ -101,23 +102,25 @@ static enum provided ask_portal(struct provider *p, const char *profile,
 
 	req.url = portal_url(p, s);
 	if (!http_is_private(req.url))
-		return provider_broken(p, "Give AWS_ENDPOINT_URL_SSO with https://.",
-				       profile, "%s is not private", req.url);
+		return provider_broken(p,
+				       "Set AWS_ENDPOINT_URL_SSO to an https:// address.",
+				       profile, "%s is not encrypted", req.url);
 	if (strpbrk(token, "\r\n"))
 		return provider_broken(p, sso_fix(p, profile, s), profile,
-				       "the cached token holds a line break");
+				       "the cached token contains a line break");
 	http_add_header(&req, "x-amz-sso_bearer_token", token);
 	if (!p->net->send(p->net, p->arena, &req, &ans, &e))
 		return provider_failed(p, profile, "IAM Identity Center: %s", e.detail);
 	if (ans.status == 401)
 		return provider_broken(p, sso_fix(p, profile, s), profile,
-				       "IAM Identity Center no longer takes the session");
+				       "IAM Identity Center no longer accepts the "
+				       "session");
 	if (ans.status == 403 || ans.status == 404)
 		return provider_broken(
 			p,
-			"Have the permission set assigned to you, or correct "
+			"Ask for the permission set to be assigned to you, or correct "
 			"sso_account_id and sso_role_name.",
-			profile, "IAM Identity Center gives you no %s in %s (%d)",
+			profile, "IAM Identity Center does not grant you %s in %s (%d)",
 			s->role_name, s->account_id, ans.status);
 	if (ans.status != 200)
 		return provider_failed(p, profile, "IAM Identity Center answered %d",
@@ -141,11 +144,11 @@ enum provided provide_sso(struct provider *p, const char *profile,
 	if (!token || !ends || !time_parse_rfc3339(ends, &ends_ms))
 		return provider_broken(
 			p, sso_fix(p, profile, s), profile,
-			"nobody has signed in to IAM Identity Center here");
+			"no user has signed in to IAM Identity Center here");
 	if (ends_ms <= p->clock->wall_ms(p->clock))
-		return provider_broken(
-			p, sso_fix(p, profile, s), profile,
-			"the session of IAM Identity Center has ended at %s", ends);
+		return provider_broken(p, sso_fix(p, profile, s), profile,
+				       "the IAM Identity Center session ended at %s",
+				       ends);
 	return ask_portal(p, profile, s, token, ret);
 }
 
@@ -169,17 +172,17 @@ enum provided provide_login(struct provider *p, const char *profile, const char 
 	const char *ends = json_str_at(keys, "expiresAt");
 	const char *fix = arena_printf(
 		p->arena,
-		"Run `aws login --profile %s` as this user. To have the AWS CLI renew the "
+		"Run `aws login --profile %s` as this user. To let the AWS CLI renew the "
 		"session, use another profile with credential_process = aws configure "
 		"export-credentials --profile %s --format process.",
 		profile, profile);
 	int64_t ends_ms;
 
 	if (!id || !secret || !token || !ends || !time_parse_rfc3339(ends, &ends_ms))
-		return provider_broken(p, fix, profile, "nobody has signed in here");
+		return provider_broken(p, fix, profile, "no user has signed in here");
 	if (ends_ms <= p->clock->wall_ms(p->clock))
 		return provider_broken(p, fix, profile,
-				       "the keys of `aws login` have ended at %s", ends);
+				       "the keys of `aws login` expired at %s", ends);
 	*ret = (struct aws_keys){
 		.access_key = secret_of(id),
 		.secret_key = secret_of(secret),

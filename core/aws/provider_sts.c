@@ -72,8 +72,8 @@ enum provided assume_role(struct provider *p, const struct assumed_role *r,
 
 		if (!token || !*token)
 			return provider_broken(p,
-					       "Let this user read the file, or unset "
-					       "AWS_WEB_IDENTITY_TOKEN_FILE.",
+					       "Allow this user to read the file, or "
+					       "unset AWS_WEB_IDENTITY_TOKEN_FILE.",
 					       "web identity", "%s cannot be read",
 					       r->token_file);
 		json_put_str(in, "WebIdentityToken",
@@ -92,10 +92,10 @@ enum provided assume_role(struct provider *p, const struct assumed_role *r,
 		return provider_broken(
 			p,
 			r->token_file
-				? "Let the trust policy of the role name this cluster's "
+				? "In the role's trust policy, allow this cluster's "
 				  "identity provider and this service account."
-				: "Let the trust policy of the role name the one that asks, "
-				  "and allow that one sts:AssumeRole.",
+				: "In the role's trust policy, allow the caller, and "
+				  "allow the caller to use sts:AssumeRole.",
 			"STS", "%s refused for %s: %s: %s", aws_op_name(op), r->role_arn,
 			result.code, result.message);
 	p->source = arena_printf(p->arena, "the role %s, assumed by %s", r->role_arn,

@@ -102,7 +102,7 @@ bool aws_endpoint(const struct aws_service *s, const char *region,
 	bool fips, dual;
 
 	if (!aws_is_region(region))
-		return err_set(e, ERR_CONFIG, "\"%.40s\" cannot be an AWS region",
+		return err_set(e, ERR_CONFIG, "\"%.40s\" is not an AWS region",
 			       region ? region : "");
 	p = aws_partition_of(region);
 	ret->signing_region = s->id == AWS_SERVICE_IAM ? p->iam_region : region;
@@ -115,11 +115,10 @@ bool aws_endpoint(const struct aws_service *s, const char *region,
 		ret->url = checked_url(url, a);
 		if (!ret->url)
 			return err_set(e, ERR_CONFIG,
-				       "%s is not the URL of an endpoint: \"%.200s\"",
-				       own, url);
+				       "%s is not an endpoint URL: \"%.200s\"", own, url);
 		return http_is_private(ret->url) ||
 		       err_set(e, ERR_CONFIG,
-			       "%s is neither https nor on this machine: \"%.200s\"", own,
+			       "%s must use https or a loopback address: \"%.200s\"", own,
 			       url);
 	}
 	fips = streq(look_up(lookup, lookup_ctx, "AWS_USE_FIPS_ENDPOINT"), "true");
@@ -134,7 +133,7 @@ bool aws_endpoint(const struct aws_service *s, const char *region,
 	if (s->id == AWS_SERVICE_PRICING) {
 		if (!p->price_region)
 			return err_set(e, ERR_CONFIG,
-				       "the partition %s has no price list", p->id);
+				       "The partition %s has no price list", p->id);
 		ret->signing_region = region = p->price_region;
 	}
 	ret->url = arena_printf(a, "https://%s", host_of(s, p, region, fips, dual, a));

@@ -158,7 +158,7 @@ static bool open_ends(struct arena *a, bool wanted, struct ends *ret, struct err
 	int fd[2] = {-1, -1};
 
 	if (wanted && pipe2(fd, O_CLOEXEC) != 0)
-		return err_set(e, ERR_INTERNAL, "cannot make a pipe: %s",
+		return err_set(e, ERR_INTERNAL, "Cannot create a pipe: %s",
 			       strerror(errno));
 	ret->read = owned_fd(a, fd[0]);
 	ret->write = fd[1];
@@ -191,7 +191,7 @@ bool child_run(const struct child *c, struct arena *a, struct child_end *ret,
 	close_write(&err);
 	close_write(&out);
 	if (pid < 0)
-		return err_set(e, ERR_INTERNAL, "cannot fork: %s", strerror(errno));
+		return err_set(e, ERR_INTERNAL, "Cannot fork: %s", strerror(errno));
 	pidfd = owned_fd(a, pidfd_open(pid, 0));
 	if (*pidfd < 0 ||
 	    !attend(*err.read, *out.read, *pidfd, c->timeout_ms, &tail, &answer)) {

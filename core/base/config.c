@@ -234,8 +234,7 @@ static void check_public_url(struct load *l)
 		}
 	}
 	refuse(l, setting_of(offsetof(struct config, public_url)), c->public_url,
-	       "http:// or https:// and a host, with or without a port: no path, because "
-	       "the console and the API are at the root of their host");
+	       "http:// or https:// and a host, optionally with a port, without a path");
 }
 
 /* What one row cannot say alone. */

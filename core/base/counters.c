@@ -53,7 +53,7 @@ struct counters *counters_open(const char *run_dir, const char *program,
 
 	if (n > COUNTERS_MAX || !path_of(path, run_dir, program, "") ||
 	    !path_of(made, run_dir, program, ".new")) {
-		err_set(e, ERR_CONFIG, "%s/%s.counters cannot be a path", run_dir,
+		err_set(e, ERR_CONFIG, "%s/%s.counters is not a valid path", run_dir,
 			program);
 		return NULL;
 	}

@@ -8,7 +8,7 @@
 
 static const struct errc_info table[ERR_COUNT_] = {
 	[ERR_NONE] = {"none", 200, 0, RETRY_NEVER, "No error"},
-#define E(name, slug, http, rpc, retry, title)                                      \
+#define E(name, slug, http, rpc, retry, title)                                           \
 	[ERR_##name] = {slug, http, rpc, RETRY_##retry, title},
 #include "core/base/errors.def"
 #undef E
@@ -68,7 +68,9 @@ const char *err_fix_text(const struct err *e)
 	if (errc_fix(e->code)[0])
 		return errc_fix(e->code);
 	/* A code that does not ask for a person, at a place that does. */
-	return err_retry(e) == RETRY_HUMAN ? "Remove the cause, then ask again." : "";
+	return err_retry(e) == RETRY_HUMAN
+		       ? "Resolve the cause, then send the request again."
+		       : "";
 }
 
 /* vsnprintf that cuts at a character border. */

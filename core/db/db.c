@@ -173,7 +173,7 @@ static bool fail_open(const struct db_reply *last, struct err *e)
 
 	if (last->outcome == DB_REFUSED && str_starts(db_state(last), "IS"))
 		return false;
-	db_fail_unknown(e, "The connection to the database broke");
+	db_fail_unknown(e, "The database connection was lost");
 	return why.n_causes ? err_because(e, why.cause[0].source, why.cause[0].code,
 					  why.cause[0].message, "")
 			    : false;

@@ -53,11 +53,11 @@ bool db_is_other_session(const char *state)
 
 void db_fail_unknown(struct err *e, const char *what)
 {
-	err_set(e, ERR_AMBIGUOUS, "%s: whether the request was recorded is not known",
+	err_set(e, ERR_AMBIGUOUS, "%s: it is unknown whether the request was recorded",
 		what);
 	e->retry = RETRY_SAME_KEY;
 	err_fix(e, "Send the same request again, with the same idempotency key if it had "
-		   "one: what was recorded is found, and nothing is done twice.");
+		   "one. A recorded request is found and not repeated.");
 }
 
 /* The connection broke, or was given up, before anybody said how it ended. */
@@ -68,7 +68,7 @@ static bool fail_connection(struct arena *a, const PGconn *conn, const struct db
 			      : conn   ? PQerrorMessage(conn)
 				       : "out of memory";
 	const char *what = r->late ? "The database did not answer in time"
-				   : "The connection to the database broke";
+				   : "The database connection was lost";
 
 	if (writes) {
 		db_fail_unknown(e, what);
@@ -100,14 +100,15 @@ bool db_fail(struct arena *a, const PGconn *conn, const struct db_reply *r, bool
 		return false;
 	}
 	if (streq(state, "25006"))
-		err_set(e, map[i].code, "The database takes no writes now");
+		err_set(e, map[i].code, "The database does not accept writes now");
 	else if (map[i].code == ERR_UNAVAILABLE)
-		err_set(e, map[i].code, "The database cannot serve now");
+		err_set(e, map[i].code, "The database is not available now");
 	else
-		err_set(e, map[i].code, "The database refused a statement");
+		err_set(e, map[i].code, "The database rejected a statement");
 	e->retry = map[i].retry;
 	if (db_is_other_session(state))
-		err_fix(e, "A pooler in front of the database must keep sessions: give "
-			   "pool_mode = session, or the server's own port.");
+		err_fix(e,
+			"Set pool_mode = session in the database pooler, or connect to "
+			"the server directly.");
 	return err_because(e, "postgresql", state, message, "");
 }

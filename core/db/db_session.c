@@ -129,7 +129,8 @@ static bool leave_transaction(struct db *db, struct err *e)
 {
 	db->in_transaction = false;
 	err_set(e, ERR_UNAVAILABLE,
-		"The connection to the database broke in a transaction: none of it is done");
+		"The database connection was lost in a transaction. Nothing was "
+		"changed");
 	e->retry = RETRY_SAME_KEY;
 	return false;
 }
@@ -146,7 +147,8 @@ bool db_connect(struct db *db, struct arena *a, struct err *e)
 		return leave_transaction(db, e);
 	if (now < db->not_before_ms)
 		return err_set(e, ERR_UNAVAILABLE,
-			       "The database cannot be reached; next try in %lld ms",
+			       "The database cannot be reached. The next attempt is in "
+			       "%lld ms",
 			       (long long)(db->not_before_ms - now));
 	if (!secret_reveal(db->url))
 		return err_set(e, ERR_CONFIG, "No database is configured");

@@ -43,7 +43,8 @@ static bool compare(struct db *db, struct arena *a, int *ret_applied, struct err
 				e,
 				"Run the version that migrated this database, or use another "
 				"database.",
-				"Migration %s was applied with another text than this program's %s",
+				"Migration %s was applied with a different text than "
+				"this program's %s",
 				name, m->name);
 	}
 	*ret_applied = n;
@@ -90,13 +91,14 @@ bool db_check_schema(struct db *db, struct arena *a, struct err *e)
 	if (!db_query(db, a, &Q_migration_table, NULL, 0, &rows, e))
 		return false;
 	if (!db_text(&rows, 0, "relation"))
-		return refuse(e, "Let a program with the owner's connection start first.",
-			      "The database has no tables of ours yet");
+		return refuse(e,
+			      "Start a program with the owner's connection string first.",
+			      "The database has no InstantStart tables");
 	if (!compare(db, a, &applied, e))
 		return false;
 	if (DB_MIGRATIONS[applied].name)
-		return refuse(e, "Let a program with the owner's connection start first.",
-			      "Migration %s is not applied yet",
-			      DB_MIGRATIONS[applied].name);
+		return refuse(
+			e, "Start a program with the owner's connection string first.",
+			"Migration %s is not applied yet", DB_MIGRATIONS[applied].name);
 	return true;
 }

@@ -218,7 +218,8 @@ bool capability_check_role(const struct call *c, struct err *e)
 
 	if (c->who && c->who->role >= least)
 		return true;
-	err_set(e, ERR_FORBIDDEN, "%s needs the role %s", c->cap->name, role_name(least));
+	err_set(e, ERR_FORBIDDEN, "%s requires the role %s", c->cap->name,
+		role_name(least));
 	err_field(e, "", role_name(c->who ? c->who->role : ROLE_NONE), role_name(least));
 	return err_fix(e, "Ask an administrator for a token with the role %s.",
 		       role_name(least));
@@ -249,8 +250,10 @@ static bool check_confirm(const struct call *c, const json_t *in, struct err *e)
 		c->cap->effect == CAP_SPEND ? "spends money" : "cannot be undone",
 		target);
 	err_field(e, "/confirm", c->opt.confirm ? c->opt.confirm : "", target);
-	return err_fix(e, "Look at the plan with dry_run=plan first, then send "
-			  "confirm with the target's name.");
+	return err_fix(
+		e,
+		"Review the plan (dry_run=plan), then send confirm with the name of the "
+		"target.");
 }
 
 /*
@@ -279,7 +282,7 @@ static bool plan_change(struct call *c, const void *in, struct reply *ret, struc
 	}
 	if (c->opt.dry_run || streq(c->opt.plan_digest, digest))
 		return true;
-	err_set(e, ERR_PLAN_CHANGED, "The request is not the one that was planned");
+	err_set(e, ERR_PLAN_CHANGED, "The request differs from the one that was planned");
 	return err_field(e, "/plan_digest", c->opt.plan_digest, digest);
 }
 
@@ -306,9 +309,8 @@ static bool run(struct call *c, const json_t *in, struct reply *ret, struct err 
 	if (!ret->too_large || capability_mutates(cap))
 		return true;
 	ret->json = (struct str){0};
-	err_set(e, ERR_TOO_LARGE, "The answer would be larger than %d bytes",
-		LIMIT_DB_PARAM);
-	return err_fix(e, "Ask for less: a filter, or a smaller limit.");
+	err_set(e, ERR_TOO_LARGE, "The answer is larger than %d bytes", LIMIT_DB_PARAM);
+	return err_fix(e, "Use a filter or a smaller limit.");
 }
 
 /*
@@ -326,7 +328,7 @@ bool capability_invoke(struct call *c, const json_t *in, struct reply *ret, stru
 		c->raw = in;
 	ok = run(c, in, ret, e);
 	if (!ok && e->code == ERR_NONE)
-		err_set(e, ERR_INTERNAL, "%s failed without saying why", c->cap->name);
+		err_set(e, ERR_INTERNAL, "%s failed without a reason", c->cap->name);
 	if (!capability_mutates(c->cap) || ret->planned)
 		return ok;
 	if (!ok) {
@@ -366,8 +368,8 @@ bool call_page_failed(const char *cursor, struct err *e)
 	if (!cursor || was.code != ERR_CLOUD_REFUSED || was.n_causes == 0 ||
 	    !strcasestr(was.cause[0].message, "token"))
 		return false;
-	err_set(e, ERR_INVALID_INPUT, "/cursor is none that a page has given");
-	err_field(e, "/cursor", cursor, "next_cursor of the page before");
+	err_set(e, ERR_INVALID_INPUT, "/cursor is not a valid cursor");
+	err_field(e, "/cursor", cursor, "next_cursor of the previous page");
 	return err_because(e, was.cause[0].source, was.cause[0].code,
 			   was.cause[0].message, was.cause[0].request_id);
 }

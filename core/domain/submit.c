@@ -25,7 +25,7 @@ static bool check_digest(struct call *c, struct reply *ret, const json_t *plan,
 	reply_tree(c, ret, plan);
 	err_set(e, ERR_PLAN_CHANGED, "The plan is not the one that was approved");
 	err_field(e, "/plan_digest", c->opt.plan_digest, now);
-	return err_fix(e, "Look at the plan in this answer, then send its plan_digest.");
+	return err_fix(e, "Review the plan in this answer, then send its plan_digest.");
 }
 
 /* A repeat, after a lost answer perhaps: the first one's own work has changed what
@@ -58,7 +58,7 @@ static bool check_name(const struct call *c, const char *target, struct err *e)
 	err_set(e, ERR_CONFIRM_NEEDED, "%s: confirm must be \"%s\"", c->cap->title,
 		target);
 	err_field(e, "/confirm", c->opt.confirm, target);
-	return err_fix(e, "Send the target's name: nothing else is at stake now.");
+	return err_fix(e, "Send the name of the target. Nothing else would be lost now.");
 }
 
 /* Who confirms has seen what is lost: the word is of the list as it is now. */
@@ -73,11 +73,12 @@ static bool check_stakes(struct call *c, const char *target, const json_t *plan,
 		return true;
 	reply_tree(c, ret, plan);
 	err_set(e, ERR_LOSS_NOT_CONFIRMED, "%s: %s", c->cap->title,
-		c->opt.confirm ? "what would be lost is not what was confirmed"
-			       : "what would be lost must be confirmed");
+		c->opt.confirm ? "The losses differ from those that were confirmed"
+			       : "The losses must be confirmed");
 	err_field(e, "/confirm", c->opt.confirm ? c->opt.confirm : "", word);
-	return err_fix(e, "Look at at_stake in the plan of this answer, then send its "
-			  "confirm.");
+	return err_fix(
+		e, "Review at_stake in the plan of this answer, then send its confirm "
+		   "value.");
 }
 
 /* Only what may be lost is looked for; the whole plan is for who must confirm it. */

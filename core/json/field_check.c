@@ -185,14 +185,14 @@ static void check_words(struct check *c, const struct place *at, const struct fi
 	if (!allowed(f->one_of, z))
 		refuse(c, at, f, value, "is not one of the allowed values");
 	else if (f->pattern && !matches(c, f->pattern, z))
-		refuse(c, at, f, value, "is not of the right form");
+		refuse(c, at, f, value, "has an invalid format");
 }
 
 static void check_string(struct check *c, const struct place *at, const struct field *f,
 			 const json_t *value)
 {
 	const size_t before = c->n;
-	const char *why = "is not of the right form";
+	const char *why = "has an invalid format";
 
 	if (!json_is_string(value))
 		refuse(c, at, f, value, "has the wrong type");
@@ -255,11 +255,6 @@ static void refuse_name(struct check *c, const struct place *at, const struct fi
 static void check_map(struct check *c, const struct place *at, const struct field *f,
 		      const json_t *value)
 {
-	/* What is said of a value is about it, not about the map. */
-	const struct field each = {.name = f->name,
-				   .type = FIELD_STR,
-				   .pattern = f->pattern,
-				   .one_of = f->one_of};
 	const char *name;
 	json_t *member;
 
@@ -277,9 +272,9 @@ static void check_map(struct check *c, const struct place *at, const struct fiel
 		if (f->keys && !matches(c, f->keys, name))
 			refuse_name(c, &here, f, name);
 		else if (!json_is_string(member))
-			refuse(c, &here, &each, member, "has the wrong type");
+			refuse(c, &here, f, member, "has the wrong type");
 		else
-			check_words(c, &here, &each, member);
+			check_words(c, &here, f, member);
 	}
 }
 
@@ -355,7 +350,7 @@ static void check_unknown(struct check *c, const struct place *at,
 		if (field_find(fields, name))
 			continue;
 		/* Its value may be a secret under a misspelt name. */
-		v = violate(c, &here, "is not known here", name);
+		v = violate(c, &here, "is not a known member", name);
 		str_copy(v->expected, sizeof(v->expected),
 			 field_nearest(c->arena, fields, name));
 	}

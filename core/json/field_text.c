@@ -183,7 +183,7 @@ const char *field_nearest(struct arena *a, const struct field *fields, const cha
 	if (near.best)
 		return nearest_hint(&near, a, NULL);
 	buf_init(&out, a, TEXT_MAX);
-	buf_adds(&out, fields->name ? "one of " : "no members at all");
+	buf_adds(&out, fields->name ? "one of " : "no members");
 	for (const struct field *f = fields; f->name; f++)
 		buf_printf(&out, "%s%s", f == fields ? "" : ", ", f->name);
 	return buf_cstr(&out);

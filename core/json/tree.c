@@ -110,7 +110,7 @@ json_t *json_parse(struct arena *a, struct str text, struct err *e)
 	tree = json_loadb(text.n ? text.p : "", text.n,
 			  JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
 	if (!tree) {
-		err_set(e, ERR_MALFORMED, "Not a JSON text: line %d, column %d: %s",
+		err_set(e, ERR_MALFORMED, "The JSON is not valid: line %d, column %d: %s",
 			why.line, why.column, why.text);
 		return NULL;
 	}

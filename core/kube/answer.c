@@ -133,7 +133,7 @@ static void parse_silence(const struct kube_request *r, const struct http_answer
 	ret->ambiguous = ans->outcome == NET_AMBIGUOUS && kube_verb_mutates(r->verb);
 	ret->errc = ret->ambiguous ? ERR_AMBIGUOUS : ERR_CLOUD_UNREACHABLE;
 	ret->message = ans->outcome == NET_AMBIGUOUS
-			       ? "the answer did not arrive"
+			       ? "no answer"
 			       : "the API server could not be reached";
 }
 
@@ -187,14 +187,14 @@ static const char *fix_of(enum errc code)
 {
 	switch ((int)code) {
 	case ERR_CREDENTIALS:
-		return "Check that the clock is right and that our role has an access "
-		       "entry on the EKS cluster.";
+		return "Check that the clock is correct and that the InstantStart role "
+		       "has an access entry on the EKS cluster.";
 	case ERR_CLOUD_DENIED:
-		return "Give our role's access entry AmazonEKSClusterAdminPolicy, or the "
-		       "missing right.";
+		return "Associate AmazonEKSClusterAdminPolicy with the access entry of "
+		       "the InstantStart role, or grant the missing permission.";
 	case ERR_FOREIGN_OBJECT:
-		return "Another manager owns these fields: remove them there, or take the "
-		       "object over.";
+		return "Another manager owns these fields. Remove them there, or take "
+		       "the object over.";
 	default:
 		return NULL;
 	}

@@ -60,7 +60,7 @@ static bool check(const struct helm_request *r, struct err *e)
 		if (!given[i] || !*given[i] || given[i][0] == '-')
 			return err_set(
 				e, ERR_INVALID_INPUT,
-				"helm: \"%.64s\" is no release, namespace or chart",
+				"Helm: \"%.64s\" is not a release, namespace or chart",
 				given[i] ? given[i] : "");
 	}
 	return true;
@@ -209,8 +209,9 @@ static void judge(const struct child_end *end, const char *token, struct arena *
 	ret->errc = ERR_DEPENDENCY_FAILED;
 	if (end->exit_code == CHILD_NOT_RUN && !*ret->output) {
 		ret->errc = ERR_CONFIG;
-		ret->output = "the helm binary cannot be run: INSTANTSTART_HELM must be "
-			      "its absolute path";
+		ret->output =
+			"the Helm binary cannot be run: set INSTANTSTART_HELM to its "
+			"absolute path";
 		return;
 	}
 	for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++) {

@@ -59,12 +59,12 @@ static bool in_memory(struct arena *a, const char *text, int *ret_fd, struct err
 
 	*fd = memfd_create("kubeconfig", MFD_CLOEXEC);
 	if (*fd < 0)
-		return err_set(e, ERR_INTERNAL, "helm: no memory file: %s",
+		return err_set(e, ERR_INTERNAL, "Helm: cannot create a memory file: %s",
 			       strerror(errno));
 	arena_defer(a, close_fd, fd);
 	*ret_fd = *fd;
 	return (fchmod(*fd, 0600) == 0 && write_all(*fd, text, strlen(text))) ||
-	       err_set(e, ERR_INTERNAL, "helm: cannot write to memory: %s",
+	       err_set(e, ERR_INTERNAL, "Helm: cannot write to memory: %s",
 		       strerror(errno));
 }
 
@@ -77,7 +77,7 @@ static bool write_file(const char *path, const char *text, struct err *e)
 	if (fd >= 0 && close(fd) != 0)
 		ok = false;
 	if (!ok)
-		return err_set(e, ERR_INTERNAL, "helm: cannot write %s: %s", path,
+		return err_set(e, ERR_INTERNAL, "Helm: cannot write %s: %s", path,
 			       strerror(errno));
 	return true;
 }
@@ -110,10 +110,12 @@ bool helm_mirror_check(const char *mirror, struct err *e)
 	if (n > 0 && n <= 255 && strspn(mirror, legal) == n && mirror[0] != '/' &&
 	    mirror[n - 1] != '/' && !strstr(mirror, "//"))
 		return true;
-	err_set(e, ERR_CONFIG, "INSTANTSTART_IMAGE_MIRROR: \"%.64s\" is no registry",
+	err_set(e, ERR_CONFIG, "INSTANTSTART_IMAGE_MIRROR: \"%.64s\" is not a registry",
 		mirror);
-	return err_fix(e, "Give host[:port][/path], as in registry.example.com/mirror: "
-			  "no scheme, no slash at the end.");
+	return err_fix(
+		e,
+		"Use host[:port][/path], such as registry.example.com/mirror, without a "
+		"scheme and without a final slash.");
 }
 
 /*
@@ -131,7 +133,7 @@ static bool write_renderer(struct arena *a, const char *mirror, struct helm_fold
 	ret->plugins = arena_printf(a, "%s/plugins", ret->path);
 	ret->renderer = RENDERER;
 	if (mkdir(ret->plugins, 0700) != 0 || mkdir(folder, 0700) != 0)
-		return err_set(e, ERR_INTERNAL, "helm: cannot make %s: %s", folder,
+		return err_set(e, ERR_INTERNAL, "Helm: cannot create %s: %s", folder,
 			       strerror(errno));
 	return write_file(
 		       script,
@@ -163,13 +165,13 @@ bool helm_folder_make(struct arena *a, const struct helm *h, const struct kube_t
 
 	*ret = (struct helm_folder){0};
 	if (!http_is_private(t->endpoint))
-		return err_set(
-			e, ERR_CONFIG,
-			"the token of the cluster is sent by https only, not to %s",
-			t->endpoint);
+		return err_set(e, ERR_CONFIG,
+			       "The cluster token is sent only over https, not to %s",
+			       t->endpoint);
 	if (!mkdtemp(path)) /* makes it with mode 0700 */
-		return err_set(e, ERR_INTERNAL, "helm: cannot make a folder in %s: %s",
-			       parent, strerror(errno));
+		return err_set(e, ERR_INTERNAL,
+			       "Helm: cannot create a directory in %s: %s", parent,
+			       strerror(errno));
 	arena_defer(a, remove_folder, path);
 	ret->path = path;
 	if (!in_memory(a, json_text(a, kubeconfig(a, t, token)), &ret->kubeconfig_fd,

@@ -37,7 +37,8 @@ static bool call_once(struct kube *k, const struct kube_target *t,
 	/* As in aws_call(): a lease leaves room for two calls, not for the keys too. */
 	if (k->timeout_ms > 0 && mono_ms(k) > until_ms) {
 		err_set(&e, ERR_CREDENTIALS,
-			"the token came too late for this call; it is kept for the next");
+			"The token arrived too late for this call. The next call uses "
+			"it");
 		fail_local(&e, a, ret);
 		return false;
 	}

@@ -59,7 +59,7 @@ static bool add_segment(struct buf *b, const char *what, const char *z, struct e
 	if (!z || !*z || streq(z, ".") || streq(z, "..") || strchr(z, '/') ||
 	    strlen(z) > 253)
 		return err_set(e, ERR_INVALID_INPUT,
-			       "%s \"%.64s\" cannot stand in a path", what, z ? z : "");
+			       "%s \"%.64s\" cannot be part of a path", what, z ? z : "");
 	buf_addc(b, '/');
 	escape(b, z);
 	return true;

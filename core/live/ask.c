@@ -14,7 +14,8 @@ static bool find_target(const struct upstreams *up, const char *key, struct aren
 	if (!DB(up->db, a, &Q_cache_get, &rows, e, key))
 		return false;
 	if (rows.n == 0)
-		return err_set(e, ERR_NOT_FOUND, "the cluster's address is not known");
+		return err_set(e, ERR_NOT_FOUND,
+			       "The endpoint of the cluster is unknown");
 	cluster =
 		json_at(json_parse(a, str_of(db_text(&rows, 0, "value")), e), "cluster");
 	ca = json_str_at(cluster, "certificateAuthority.data");
@@ -23,7 +24,7 @@ static bool find_target(const struct upstreams *up, const char *key, struct aren
 					    ca && *ca ? base64_decode(a, ca, NULL) : NULL,
 				    .cluster_name = json_str_or(cluster, "name", "")};
 	return ret->endpoint ||
-	       err_set(e, ERR_NOT_FOUND, "the cluster has no address yet");
+	       err_set(e, ERR_NOT_FOUND, "The cluster has no endpoint yet");
 }
 
 struct net_stream *ask_send(const struct upstreams *up, const struct ask *q,

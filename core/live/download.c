@@ -163,7 +163,7 @@ static void send_request(struct download *d)
 		return;
 	}
 	if (e->code == ERR_NONE)
-		err_set(e, ERR_CREDENTIALS, "no token for the cluster was to be had");
+		err_set(e, ERR_CREDENTIALS, "The token for the cluster is not available");
 	give_up(d);
 }
 
@@ -321,9 +321,9 @@ enum MHD_Result download_begin(struct downloads *all, struct MHD_Connection *con
 	if (!read_grant(d, grant, e))
 		give_up(d);
 	else if (all->n >= DOWNLOADS_MAX || of_user(all, d->user) >= DOWNLOADS_PER_USER) {
-		err_set(e, ERR_RATE_LIMITED, "%zu logs are being downloaded already",
+		err_set(e, ERR_RATE_LIMITED, "%zu logs are already being downloaded",
 			all->n);
-		err_fix(e, "Wait until one of them is done.");
+		err_fix(e, "Wait until one of the downloads is complete.");
 		give_up(d);
 	} else {
 		send_request(d);
@@ -360,7 +360,8 @@ void downloads_stop(struct downloads *all)
 {
 	for (struct download *d = all->first; d; d = d->next) {
 		if (!d->begun && !d->over)
-			err_set(&d->refusal, ERR_UNAVAILABLE, "the server is going away");
+			err_set(&d->refusal, ERR_UNAVAILABLE,
+				"the server is shutting down");
 		d->over = d->broken = true;
 		proceed(d);
 	}

@@ -47,7 +47,7 @@ static void log_refused(struct follow *f, const struct kube_result *res)
 {
 	if (res->status == 401) {
 		follow_drop_token(f);
-		follow_trouble(f, "the cluster asks for a new token");
+		follow_trouble(f, "the cluster requires a new token");
 	} else if (res->status == 404) {
 		f->gone = true;
 		step(f);
@@ -64,7 +64,8 @@ static void log_refused(struct follow *f, const struct kube_result *res)
 		follow_tell(f, "waiting", f->now.reason);
 		follow_retry_in(f, STARTING_MS);
 	} else {
-		follow_trouble(f, res->message ? res->message : "the cluster refused");
+		follow_trouble(f, res->message ? res->message
+					       : "the cluster rejected the request");
 	}
 }
 
@@ -268,7 +269,7 @@ static void step_gone(struct follow *f)
 	}
 	if (f->now.returns && !f->patience.armed && !streq(f->told, "waiting")) {
 		follow_tell(f, "waiting",
-			    "the pod is gone; its StatefulSet makes it anew");
+			    "the pod was deleted; its StatefulSet creates it again");
 		loop_after(f->up->loop, &f->patience, RETURN_MS);
 		return;
 	}

@@ -148,7 +148,7 @@ bool serve(const struct config *cfg, const struct log *log, int park_fd, int ws_
 			socket_run_once(s->socket);
 		drain(s);
 		if (s->broken)
-			ok = err_set(e, ERR_INTERNAL, "the keyring has ended");
+			ok = err_set(e, ERR_INTERNAL, "The keyring process has ended");
 	}
 	arena_free(&process);
 	return ok;

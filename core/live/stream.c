@@ -155,7 +155,7 @@ bool streams_join(struct streams *all, const struct follow_of *of, struct reader
 	struct stream *s = find(all, of, r);
 
 	if (!s && all->n >= STREAMS_MAX)
-		return err_set(e, ERR_RATE_LIMITED, "%d logs are followed already",
+		return err_set(e, ERR_RATE_LIMITED, "%d logs are already being followed",
 			       STREAMS_MAX);
 	if (!s)
 		s = begin(all, of, r);

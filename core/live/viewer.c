@@ -111,7 +111,7 @@ static void begin(struct viewer *v, const json_t *g)
 		viewer_refuse(v, (int)json_int_or(g, "refuse", 4403),
 			      json_str_or(g, "why", ""));
 	else if (v->all->draining)
-		viewer_refuse(v, 1001, "the server is going away");
+		viewer_refuse(v, 1001, "the server is shutting down");
 	else if (v->all->n > VIEWERS_MAX)
 		viewer_refuse(v, 4429, "too many connections");
 	else if (of_user(v->all, v->user) > v->all->per_user)
@@ -136,7 +136,7 @@ void viewer_open(struct viewers *all, struct viewer *v, const char *grant)
 	if (g)
 		begin(v, g);
 	else
-		viewer_refuse(v, 4403, "no grant came with the connection");
+		viewer_refuse(v, 4403, "the connection has no grant");
 	arena_free(&a);
 }
 
@@ -179,7 +179,7 @@ void viewers_drain(struct viewers *all)
 {
 	all->draining = true;
 	for (struct viewer *v = all->first; v; v = v->next)
-		viewer_refuse(v, 1001, "the server is going away");
+		viewer_refuse(v, 1001, "the server is shutting down");
 }
 
 /* --- sessions
@@ -206,7 +206,7 @@ static void check_session(struct viewers *all, struct viewer *of, struct arena *
 		return;
 	for (struct viewer *v = of; v; v = v->next)
 		if (streq(v->session, of->session))
-			viewer_refuse(v, 4401, "the session is over");
+			viewer_refuse(v, 4401, "the session has ended");
 }
 
 static void check_sessions(void *ctx)

@@ -183,15 +183,15 @@ static bool failed(struct exchange *x, CURLcode code, struct err *e)
 	x->ans->outcome = sent ? NET_AMBIGUOUS : NET_NOT_SENT;
 	x->ans->n_headers = 0;
 	if (x->body.overflow)
-		return err_set(e, errc, "the answer is longer than %d bytes",
+		return err_set(e, errc, "The answer is longer than %d bytes",
 			       LIMIT_CLOUD_BODY);
 	if (x->no_room)
 		return err_set(e, errc,
-			       "the answer, after %zu bytes, needs more memory than one "
-			       "request may use",
+			       "The answer, after %zu bytes, needs more memory than one "
+			       "request can use",
 			       x->body.len);
 	if (x->headers_too_large)
-		return err_set(e, errc, "the answer's headers are too large");
+		return err_set(e, errc, "The headers of the answer are too large");
 	return err_set(e, errc, "%s %s", curl_easy_strerror(code),
 		       sent ? "after the request was sent"
 			    : "before the request was sent");
@@ -211,7 +211,7 @@ static bool curl_send(struct transport *t, struct arena *a,
 	if (!http_may_send(req, e))
 		return false;
 	if (!headers)
-		return err_set(e, ERR_INTERNAL, "a request header holds a line break");
+		return err_set(e, ERR_INTERNAL, "A request header contains a line break");
 	ret->header = arena_array(a, struct http_header, ANSWER_HEADERS_MAX);
 	buf_init(&x.body, a, LIMIT_CLOUD_BODY);
 	set_options(nc, &x, headers);
@@ -253,7 +253,7 @@ static const char *join_authorities(struct arena *a, CURL *easy, const char *ext
 	buf_adds(&pem, extra);
 	if (pem.overflow) {
 		err_set(e, ERR_CONFIG,
-			"the certificate authorities are longer than %d bytes",
+			"The certificate authorities are longer than %d bytes",
 			CA_FILE_MAX);
 		return NULL;
 	}

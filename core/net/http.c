@@ -84,7 +84,7 @@ bool http_may_send(const struct http_request *req, struct err *e)
 		secret = secret || strstr(req->header[i].name, "token");
 	if (!secret || http_is_private(req->url))
 		return true;
-	err_set(e, ERR_CONFIG, "credentials are sent by https only, not to %.120s",
+	err_set(e, ERR_CONFIG, "Credentials are sent only over https, not to %.120s",
 		req->url);
-	return err_fix(e, "Give the address with https://.");
+	return err_fix(e, "Use an https:// address.");
 }

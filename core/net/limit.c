@@ -14,12 +14,12 @@ static bool limited(struct transport *t, struct arena *a, const struct http_requ
 	int64_t left;
 
 	if (l->gone && l->gone(l->ctx))
-		return refuse(ret, e, "nobody waits for the answer any longer");
+		return refuse(ret, e, "The client has closed the connection");
 	r.gone = l->gone;
 	r.gone_ctx = l->ctx;
 	left = l->until_ms ? l->until_ms - l->clock->mono_ms(l->clock) : r.timeout_ms;
 	if (left <= 0)
-		return refuse(ret, e, "the time for this request is over");
+		return refuse(ret, e, "The time for this request has expired");
 	if (r.timeout_ms > left)
 		r.timeout_ms = left;
 	if (l->exchange_ms && r.timeout_ms > l->exchange_ms)

@@ -192,7 +192,7 @@ struct net_stream *net_stream_open(struct net_multi *m, const struct http_reques
 	copy_request(s, req);
 	buf_init(&s->refusal, &s->arena, REFUSAL_MAX);
 	headers = curl_headers(&s->req, &s->arena);
-	err_set(e, ERR_INTERNAL, "the request cannot be made");
+	err_set(e, ERR_INTERNAL, "The request cannot be created");
 	s->easy = headers && http_may_send(&s->req, e) ? curl_easy_init() : NULL;
 	if (!s->easy) {
 		arena = s->arena;

@@ -33,7 +33,7 @@ bool charts_load(const char *folder, struct arena *a, const json_t **ret, struct
 		json_put_str(row, "folder", folder);
 	}
 	if (!json_is_array(list))
-		return err_set(e, ERR_CONFIG, "%s is no list", path);
+		return err_set(e, ERR_CONFIG, "%s is not a list", path);
 	*ret = list;
 	return true;
 }

@@ -48,11 +48,12 @@ void denial_explain(struct err *e, const char *message, struct arena *a)
 	if (!action)
 		return;
 	if (!who)
-		who = "our role";
+		who = "the InstantStart role";
 	if (is_explicit(message))
 		err_fix(e,
-			"A %s denies %s to %s. Whoever manages that policy must exempt it; "
-			"more rights for the role do not help. Then retry.",
+			"A %s denies %s to %s. Ask the owner of that policy for an "
+			"exemption: more permissions for the role do not help. Then "
+			"retry.",
 			policy_kind(message), action, who);
 	else
 		err_fix(e, "Allow %s to %s, then retry.", action, who);

@@ -96,11 +96,11 @@ const char *exchange_name(const struct exchange *x, struct arena *a)
 static const struct {
 	const char *plural, *made, *deleted;
 } controlled[] = {
-	{"jobs", "its pods go on running", "its pods go on ending"},
-	{"nodepools", "the autoscaler launches nodes for pods that wait",
-	 "the autoscaler goes on ending its nodes"},
+	{"jobs", "its pods continue to run", "its pods are still ending"},
+	{"nodepools", "the autoscaler launches nodes for pending pods",
+	 "the autoscaler is still removing its nodes"},
 	{"hyperpodnodeclasses", "the autoscaler launches nodes in its instance groups",
-	 "the autoscaler goes on letting its nodes go"},
+	 "the autoscaler is still releasing its nodes"},
 };
 
 static const char *kube_goes_on(const struct kube_request *r)
@@ -124,7 +124,7 @@ const char *exchange_goes_on(const struct exchange *x)
 		return kube_goes_on(&x->kube);
 	case VIA_HELM:
 		return helm_verb_mutates(x->helm.verb)
-			       ? "its pods go on starting or ending"
+			       ? "its pods are still starting or ending"
 			       : NULL;
 	case VIA_NONE:
 		break;

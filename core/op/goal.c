@@ -36,14 +36,14 @@ bool goal_moved(struct step_ctx *c)
 	if (since == 0 || c->now_ms - since < lag_ms) {
 		if (since == 0)
 			step_save(c, path(c), json_integer(c->now_ms));
-		step_wait(c, LOOK_S, "a second look: %s", now);
+		step_wait(c, LOOK_S, "a second check: %s", now);
 		return true;
 	}
 	json_drop(c->data, path(c));
-	e = step_fail(c, ERR_GOAL_MOVED, "What was asked for is wanted no longer: %s",
-		      now);
+	e = step_fail(c, ERR_GOAL_MOVED,
+		      "The requested values were changed outside InstantStart: %s", now);
 	err_fix(e,
-		"Find out who changed it (the cause, the cluster's events, CloudTrail). "
-		"A retry asks for it once more.");
+		"Find out who changed them (the cause, the cluster events, CloudTrail). "
+		"A retry requests them again.");
 	return true;
 }

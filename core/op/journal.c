@@ -273,7 +273,7 @@ static void put_verdict(json_t *o, const struct settlement *s)
 	json_put_int(o, "due_ms", s->due_ms);
 	if (v->kind == VERDICT_WAIT)
 		json_put_str(o, "waiting_for",
-			     v->waiting_for ? v->waiting_for : "the next look");
+			     v->waiting_for ? v->waiting_for : "the next check");
 	if (v->kind == VERDICT_ADVANCE)
 		put_step(o, "next", s->next);
 	if (v->kind == VERDICT_DONE || v->kind == VERDICT_FAIL ||
@@ -395,9 +395,9 @@ bool journal_get(struct db *db, struct arena *a, const char *op_id,
 	if (!DB(db, a, &Q_operation_get, &rows, e, op_id))
 		return false;
 	if (rows.n == 0) {
-		err_set(e, ERR_NOT_FOUND, "There is no operation %s.", op_id);
+		err_set(e, ERR_NOT_FOUND, "There is no operation %s", op_id);
 		err_field(e, "/id", op_id, "");
-		return err_fix(e, "List the operations to find its id.");
+		return err_fix(e, "Find its ID with list_operations.");
 	}
 	*ret_operation =
 		(struct str){db_text(&rows, 0, "doc"), db_text_len(&rows, 0, "doc")};

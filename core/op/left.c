@@ -66,7 +66,7 @@ void left_keep(struct walk *w)
 	if (json_at(w->left, "goes_on") && !json_at(w->left, "stop"))
 		json_put_str(w->left, "no_stop",
 			     l && l->no_stop ? l->no_stop
-					     : "No call of this program stops it.");
+					     : "InstantStart has no call to stop it.");
 	if (!json_object_get(c->data, member))
 		json_object_set_new(c->data, member, json_object());
 	json_object_set(json_object_get(c->data, member),

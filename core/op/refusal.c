@@ -53,16 +53,17 @@ static const struct status_row s3_rows[] = {
 	{301, RETRY_HUMAN,
 	 "The bucket is in another region. Use a bucket in %s, or copy its objects to one."},
 	{307, RETRY_BACKOFF,
-	 "The bucket is new and its name is still being announced. Repeat in a few minutes; "
-	 "we work in %s."},
+	 "The bucket is new and its name is not available everywhere yet. Repeat the "
+	 "request in a few minutes. This installation works in %s."},
 	{400, RETRY_HUMAN,
-	 "S3 could not use our signature: check that the credentials are valid for %s (an "
-	 "opt-in region must be enabled for the account), and that the clock is right. A "
-	 "bucket in another region is answered like this, too."},
+	 "S3 rejected the signature. Check that the credentials are valid for %s (an "
+	 "opt-in region must be enabled for the account) and that the clock is correct. "
+	 "S3 can also give this answer for a bucket in another region."},
 	{403, RETRY_HUMAN,
-	 "The bucket exists and is closed to us. Allow s3:ListBucket (and s3:GetObject, "
-	 "s3:PutObject as needed) to our role in %s, in the role's policy and, where the "
-	 "bucket belongs to another account, in the bucket's policy too."},
+	 "The bucket exists but denies access. Allow s3:ListBucket (and s3:GetObject, "
+	 "s3:PutObject as needed) to the InstantStart role in %s, in the policy of the "
+	 "role and, if the bucket belongs to another account, also in the bucket "
+	 "policy."},
 };
 
 static bool is_elsewhere(const struct step_ctx *c, const struct answer *a)
@@ -78,7 +79,7 @@ static void explain_s3(const struct step_ctx *c, const struct answer *a, struct 
 		str_copy(e->expected, sizeof(e->expected),
 			 arena_printf(c->arena, "a bucket in %s", c->where->region));
 		err_fix(e,
-			"The bucket is in %s, and this installation works in %s: use a "
+			"The bucket is in %s, but this installation works in %s. Use a "
 			"bucket in %s, or copy its objects to one.",
 			a->bucket_region, c->where->region, c->where->region);
 		return;

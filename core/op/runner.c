@@ -66,11 +66,11 @@ static void find_rows(struct walk *w)
 	fill_context(w);
 	if (!w->kind)
 		step_fail(&w->ctx, ERR_INTERNAL,
-			  "This program does not know operations of kind \"%s\"",
+			  "This program does not support operations of kind \"%s\"",
 			  w->claim.kind);
 	else if (!w->step)
 		step_fail(&w->ctx, ERR_INTERNAL,
-			  "This program knows no step \"%s\" of \"%s\"", w->claim.step,
+			  "This program has no step \"%s\" of \"%s\"", w->claim.step,
 			  w->claim.kind);
 	if (!w->step) {
 		s = arena_new(w->a, struct step);
@@ -86,7 +86,7 @@ static void find_rows(struct walk *w)
 	w->ctx.step = w->step;
 	if (w->ctx.verdict.kind != VERDICT_NONE)
 		err_fix(&w->ctx.verdict.error,
-			"Run the version that accepted the operation, then retry it");
+			"Run the version that accepted the operation, then retry it.");
 }
 
 static const char *verdict_name(enum verdict_kind kind)

@@ -49,16 +49,18 @@ void walk_hold_unknown(struct walk *w, const char *name, const json_t *request)
 	if (request)
 		json_put(evidence, "request", json_deep_copy(request));
 	json_push(choices, choice(CHOICE_HAPPENED, "It happened",
-				  "The step counts as done; nothing is sent again"));
+				  "The step counts as completed. Nothing is sent "
+				  "again"));
 	json_push(choices, choice(CHOICE_NOT_HAPPENED, "It did not happen",
-				  "The request is sent once more"));
+				  "The request is sent again"));
 	json_push(choices, choice(CHOICE_STOP, "Stop",
-				  "The operation ends here; nothing is sent or undone"));
+				  "The operation ends here. Nothing is sent or undone"));
 	step_hold(
 		c,
 		arena_printf(w->a,
 			     "A request of \"%s\" on \"%s\" was sent, but its outcome is "
-			     "unknown and nothing in the cloud shows it. Did it happen?",
+			     "unknown and the cloud shows no trace of it. Did it "
+			     "happen?",
 			     title, c->target),
 		evidence, choices);
 }
@@ -95,7 +97,7 @@ static void wait_for_visibility(struct walk *w, int64_t issued_at_ms)
 	const int64_t left = issued_at_ms + w->r->cfg->visibility_ms - walk_now_ms(w);
 
 	step_wait(&w->ctx, 0,
-		  "the cloud's lists to show what was asked for, if it was made");
+		  "the cloud's lists to show the requested object, if it was created");
 	w->ctx.verdict.due_ms = left > 0 ? left : 1;
 	w->exact_due = true;
 }
@@ -152,7 +154,7 @@ static bool take_word(struct walk *w)
 		w->out.effect = EFFECT_REFUSED;
 		walk_word_taken(w);
 		step_retry(&w->ctx, ERR_AMBIGUOUS,
-			   "It did not happen, by decision: sent again");
+			   "Sent again because it did not happen, by decision");
 		w->exact_due = true;
 		step_event(&w->ctx, "effect_denied", NULL);
 		return true;
@@ -195,7 +197,7 @@ static void send(struct walk *w, struct effect *f)
 		 */
 		w->given_up = repeat;
 		w->out.effect = EFFECT_REFUSED;
-		step_retry(&w->ctx, ERR_DEADLINE, "Too little time was left to send %s",
+		step_retry(&w->ctx, ERR_DEADLINE, "Not enough time was left to send %s",
 			   f->name);
 		w->exact_due = true;
 		return;
@@ -293,7 +295,7 @@ static bool may_intend(struct walk *w, const struct effect *f)
 		return false;
 	}
 	if (wait_ms || !walk_has_time(w, f->x)) {
-		step_wait(&w->ctx, 0, "its turn to call %s", f->name);
+		step_wait(&w->ctx, 0, "a free slot to call %s", f->name);
 		w->ctx.verdict.due_ms = wait_ms;
 		w->exact_due = true;
 		return false;

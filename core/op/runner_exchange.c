@@ -231,7 +231,7 @@ void runner_look(struct runner *r, const struct exchange *x, struct arena *a,
 		.call = exchange_name(x, a),
 		.code = "",
 		.request_id = "",
-		.message = arena_printf(a, "no answer lately, asked again in %lld s",
+		.message = arena_printf(a, "no answer recently, next attempt in %lld s",
 					(long long)(silent_ms / 1000 + 1)),
 		.errc = ERR_CLOUD_UNREACHABLE};
 }

@@ -119,8 +119,8 @@ static bool may_read(const struct planner *p, struct step_ctx *c, struct share *
 {
 	if (is_late(p)) {
 		step_fail(c, ERR_DEADLINE,
-			  "The plan was not done within %d seconds: the cloud answers "
-			  "slowly",
+			  "The plan was not complete within %d seconds: the cloud "
+			  "answers too slowly",
 			  PLAN_MS / 1000);
 		return false;
 	}
@@ -221,7 +221,7 @@ static bool plan_verdict(struct planner *p, struct level *l, bool missing)
 		return true;
 	case VERDICT_HOLD:
 		json_push(p->warnings,
-			  json_sprintf("%s will ask: %s", l->ctx.step->title,
+			  json_sprintf("%s will require: %s", l->ctx.step->title,
 				       json_str_or(v->question, "question", "")));
 		list_step(p, l, "wait", json_str_or(v->question, "question", ""));
 		return true;

@@ -49,7 +49,7 @@ static void time_out(struct walk *w)
 	}
 	what = arena_strdup(w->a, what ? what : "");
 	e = step_fail(&w->ctx, ERR_STEP_TIMEOUT,
-		      "\"%s\" was not done after %lld minutes; last: %s", title,
+		      "\"%s\" was not complete after %lld minutes; last: %s", title,
 		      (long long)minutes, what);
 	if (last.code == ERR_NONE)
 		return;
@@ -112,7 +112,7 @@ static void find_next(struct walk *w)
 	if (v->step) {
 		w->out.next = kind_step(w->kind, v->step);
 		if (!w->out.next)
-			step_fail(&w->ctx, ERR_INTERNAL, "\"%s\" names no step of \"%s\"",
+			step_fail(&w->ctx, ERR_INTERNAL, "\"%s\" is not a step of \"%s\"",
 				  v->step, w->kind->name);
 		return;
 	}

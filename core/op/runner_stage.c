@@ -69,7 +69,7 @@ static void fail_by_child(struct walk *w)
 
 	e = step_fail(&w->ctx, ERR_CHILD_FAILED, "Stage \"%s\" failed: %s",
 		      title_of(w->step),
-		      json_str_or(why, "detail", "no reason is recorded"));
+		      json_str_or(why, "detail", "No reason is recorded"));
 	if (json_str_at(why, "fix"))
 		err_fix(e, "%s", json_str_at(why, "fix"));
 	err_because(e, w->claim.child_id, json_str_or(why, "code", ""),
@@ -121,9 +121,9 @@ void walk_stage(struct walk *w)
 	} else if (streq(state, "failed") || streq(state, "cancelled")) {
 		walk_cancel(w);
 	} else if (streq(state, "held")) {
-		wait_for_child(w, "needs decision in stage");
+		wait_for_child(w, "a decision in stage");
 	} else {
-		wait_for_child(w, w->claim.cancel_requested ? "the cancel of stage"
+		wait_for_child(w, w->claim.cancel_requested ? "the cancellation of stage"
 							    : "stage");
 	}
 }

@@ -11,7 +11,7 @@ static void walk_answer_missing(struct step_ctx *c, const struct answer *ans)
 		backoff_is_transient(ans->errc) || ans->errc == ERR_CLOUD_CONFLICT;
 	const enum errc why = known ? ans->errc : ERR_CLOUD_UNREACHABLE;
 
-	step_retry(c, why, "%s did not succeed: %s", ans->call,
+	step_retry(c, why, "%s failed: %s", ans->call,
 		   refusal_is_unknown_caller(ans) ? "the cluster does not know us"
 						  : errc_info(why)->title);
 	err_because(&c->verdict.error, ans->call, ans->code, ans->message,
@@ -54,9 +54,9 @@ static void fail_overdue(struct walk *w)
 	 * failed, and nothing goes on. */
 	w->final = true;
 	step_fail(&w->ctx, ERR_DEADLINE,
-		  "The operation was not done by its deadline; it was at \"%s\"",
+		  "The operation was not complete by its deadline. It was at \"%s\"",
 		  w->step->title ? w->step->title : w->step->name);
-	err_fix(&w->ctx.verdict.error, "Retry it: it goes on where it stopped");
+	err_fix(&w->ctx.verdict.error, "Retry it. It continues where it stopped.");
 }
 
 /*
@@ -81,7 +81,7 @@ static bool take_stop(struct walk *w)
 	}
 	w->final = true;
 	step_fail(&w->ctx, ERR_AMBIGUOUS,
-		  "Stopped by decision; the outcome of \"%s\" stays unknown",
+		  "Stopped by decision. The outcome of \"%s\" is unknown",
 		  w->step->title ? w->step->title : w->step->name);
 	w->ctx.verdict.error.retry = RETRY_HUMAN;
 	return true;
@@ -165,11 +165,11 @@ static bool has_time_to_read(const struct walk *w)
 void walk_too_much(struct step_ctx *c)
 {
 	struct err *e = step_fail(c, ERR_STATE_CONFLICT,
-				  "\"%s\" has more to look at than can be held at once",
+				  "\"%s\" has too many objects to check at once",
 				  c->step->title ? c->step->title : c->step->name);
 
 	e->retry = RETRY_HUMAN;
-	err_fix(e, "Do it in smaller parts, or to a cluster with less on it.");
+	err_fix(e, "Use smaller parts, or a cluster with fewer objects.");
 }
 
 /* The claim's share of reading is over: go on in the next, from the cursor. */
@@ -182,7 +182,7 @@ static void read_on(struct walk *w, int64_t due_ms)
 
 void walk_silent(struct walk *w, const struct exchange *x, int64_t due_ms)
 {
-	step_wait(&w->ctx, 0, "%s: no answer lately, asked again in %lld s",
+	step_wait(&w->ctx, 0, "%s: no answer recently, next attempt in %lld s",
 		  exchange_name(x, w->a), (long long)(due_ms / 1000 + 1));
 	w->ctx.verdict.due_ms = due_ms;
 	w->exact_due = true;

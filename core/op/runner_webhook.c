@@ -128,18 +128,18 @@ void walk_webhook(struct walk *w, const struct exchange *x, const struct answer 
 	if (!kube_webhook_of(ans->message, w->a, &h))
 		h.why = ans->message;
 	state = *h.service ? state_of(w, x, &h, &owner) : h.why;
-	step_wait(c, LOOK_S, "the webhook %s%s%s, without which %s is refused: %s",
+	step_wait(c, LOOK_S, "the webhook %s%s%s, without which %s is rejected: %s",
 		  h.name, *owner ? " of " : "", owner, ans->call, state);
-	err_set(e, ERR_WEBHOOK_UNSERVED, "the webhook %s has to answer first: %s", h.name,
+	err_set(e, ERR_WEBHOOK_UNSERVED, "The webhook %s does not answer: %s", h.name,
 		state);
 	if (*h.service)
 		err_fix(e,
-			"See that the pods of the service %s/%s run: they may lack a node, "
-			"an image or a certificate. Then retry. A webhook that nobody "
-			"serves any more goes with its webhook configuration.",
+			"Check that the pods of the service %s/%s run. They may lack a "
+			"node, an image or a certificate. Then retry. If the webhook is "
+			"no longer needed, delete its webhook configuration.",
 			h.ns, h.service);
 	else
-		err_fix(e, "See that whatever serves the webhook %s answers, then retry.",
+		err_fix(e, "Check that the server of the webhook %s answers, then retry.",
 			h.name);
 	err_because(e, ans->call, ans->code, ans->message, ans->request_id);
 }

@@ -79,13 +79,14 @@ static bool make_aws(struct aws *ret, struct arena *a, const struct config *cfg,
 	if (!region) {
 		err_set(e, ERR_CONFIG, "No region is configured");
 		return err_fix(e,
-			       "Set INSTANTSTART_REGION or AWS_REGION, or the profile's "
-			       "region.");
+			       "Set INSTANTSTART_REGION or AWS_REGION, or the region of "
+			       "the profile.");
 	}
 	if (!aws_is_region(region)) {
-		err_set(e, ERR_CONFIG, "\"%.40s\" cannot be an AWS region", region);
-		return err_fix(
-			e, "Set INSTANTSTART_REGION or AWS_REGION to a region's name.");
+		err_set(e, ERR_CONFIG, "\"%.40s\" is not an AWS region", region);
+		return err_fix(e,
+			       "Set INSTANTSTART_REGION or AWS_REGION to the name of a "
+			       "region.");
 	}
 	if (!authorities(cfg, a, &ca, e))
 		return false;
@@ -175,8 +176,7 @@ static bool know(struct world *w, struct arena *keep, struct arena *scratch,
 	if (!streq(db_text(&rows, 0, "region"), w->where.region)) {
 		err_set(e, ERR_CONFIG, "This database belongs to region %s, not %s",
 			db_text(&rows, 0, "region"), w->where.region);
-		return err_fix(e,
-			       "Use a database of its own for each account and region.");
+		return err_fix(e, "Use a separate database for each account and region.");
 	}
 	w->where.account = arena_strdup(keep, db_text(&rows, 0, "account"));
 	w->aws.account = w->where.account;

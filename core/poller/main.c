@@ -51,9 +51,9 @@ static int help(struct program *g)
 
 	buf_init(&b, &g->arena, TEXT_MAX);
 	config_help(&b);
-	printf("instantstart-poller [--check | --diagram KIND | --diagrams | --iam-policy | --help]\n\n"
-	       "Without an option it carries operations out, until SIGTERM.\n"
-	       "Settings are environment variables:\n\n%s",
+	printf("instantstart-poller [--check | --diagram KIND | --diagrams | "
+	       "--iam-policy | --help]\n\nWithout an option, runs operations until "
+	       "SIGTERM.\nSettings are environment variables:\n\n%s",
 	       buf_cstr(&b));
 	return 0;
 }

@@ -137,7 +137,7 @@ test('a class and a pool; a pod that waits has its node; the second meets the li
 	const other = await refused(400, 'POST', 'node-pools',
 		{name: 'train', node_class_ref: {name: 'gpu'}, instance_types: ['ml.p5.48xlarge']});
 
-	assert.match(other.detail, /no group of the node class gpu/);
+	assert.match(other.detail, /any group of the node class gpu/);
 	const op = await mcp('create_node_pool', {name: 'train', node_class_ref: {name: 'gpu'}, instance_types: [TYPE],
 		labels: {team: 'train'}, limits: {'nvidia.com/gpu': '4'}, consolidate_after: '0s'});
 

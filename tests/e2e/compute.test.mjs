@@ -60,7 +60,7 @@ test('a Slurm cluster and one that may not be looked at do not empty the list (I
 	assert.equal(list.items.length, 3, JSON.stringify(list));
 	assert.equal(list.next_cursor, null);
 	assert.equal(row('slurm-lab').state, 'unsupported');
-	assert.match(row('slurm-lab').reason, /not managed here \(Slurm\)/);
+	assert.match(row('slurm-lab').reason, /not supported \(Slurm\)/);
 	assert.equal(row('slurm-lab').eks_name, undefined);
 	assert.equal(row('secret-lab').state, 'no_permission');
 	assert.match(row('secret-lab').reason, /sagemaker:?\s?DescribeCluster/);
@@ -90,7 +90,7 @@ test('a Slurm cluster and one that may not be looked at do not empty the list (I
 	const slurm = await change('POST', '/api/v1/clusters:import', {name: 'never', eks_name: 'pool',
 		hyperpod_name: 'slurm-lab'});
 
-	assert.match(JSON.stringify(await failed(s, slurm.id)), /a cluster that EKS orchestrates/);
+	assert.match(JSON.stringify(await failed(s, slurm.id)), /a HyperPod cluster on EKS/);
 	assert.equal((await call(s, 'POST', '/api/v1/clusters/again:forget', {role: 'admin'})).status, 200);
 });
 
@@ -139,10 +139,10 @@ test('everything that stands in the way is said at once, and nothing is sent', a
 		training_plan_arn: 'arn:aws:sagemaker:us-west-2:111122223333:training-plan/spring',
 		execution_role_arn: 'arn:aws:iam::111122223333:role/nobody'}});
 
-	assert.match(r.json.detail, /things stand in the way/, r.text);
-	assert.match(r.json.detail, /named gpu already/);
+	assert.match(r.json.detail, /requirements are not met/, r.text);
+	assert.match(r.json.detail, /already has an instance group named gpu/);
 	assert.match(r.json.detail, /usw2-az2/);
-	assert.match(r.json.detail, /there is no role/);
+	assert.match(r.json.detail, /There is no role/);
 	assert.equal(await calls('UpdateCluster'), sent);
 });
 

@@ -232,7 +232,7 @@ test('import offers the HyperPod clusters of the account, and says of each wheth
 	await h1('Import a cluster');
 	const others = page.getByRole('table', {name: 'HyperPod clusters of this account'});
 
-	await others.getByRole('row', {name: /slurm/}).getByText('not managed here', {exact: true}).waitFor();
+	await others.getByRole('row', {name: /slurm/}).getByText('not supported', {exact: true}).waitFor();
 	assert(await others.getByRole('row', {name: /slurm/}).getByRole('radio').isDisabled());
 	await others.getByRole('row', {name: /lab/}).getByRole('radio').check();
 	assert.equal(await page.getByRole('textbox', {name: 'EKS cluster'}).inputValue(), 'lab');

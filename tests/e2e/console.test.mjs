@@ -50,7 +50,7 @@ test('signing in: a wrong secret says so, a used link leads here, a token and a 
 	await p.getByText('Paste a link or a token.').waitFor();
 	await p.getByLabel('Link or token').fill(`ist_${'0'.repeat(64)}`);
 	await p.keyboard.press('Enter');
-	await p.getByText('A valid token is needed').waitFor();
+	await p.getByText('A valid token is required').waitFor();
 	await p.getByLabel('Link or token').fill(s.tokens.viewer);
 	await p.keyboard.press('Enter');
 	await h1(p, /^Operations/);
@@ -156,8 +156,8 @@ test('quota: refused in the plan with what to do; a failing script: cause, fix, 
 	psql(s, 'delete from read_cache');
 	await fill(page, 'second');
 	await button(page, 'Review plan').click();
-	await dialog(page).getByText('A quota of the account is too small').waitFor();
-	await dialog(page).getByText(/Ask for an increase of L-4C3F99F6/).waitFor();
+	await dialog(page).getByText('An account quota is too low').waitFor();
+	await dialog(page).getByText(/Request an increase of L-4C3F99F6/).waitFor();
 	await dialog(page).getByRole('button', {name: 'Cancel'}).click();
 	await s.cloud.settings({quota: {'L-4C3F99F6': 100}, lifecycle_script: 'fail'});
 	psql(s, 'delete from read_cache');

@@ -212,7 +212,7 @@ test('an add-on of others is refused, and taken over only when that is asked for
 	assert.equal((await features()).training_operator.state, 'foreign');
 	const problem = await refused({training_operator: {enabled: true}});
 
-	assert.match(JSON.stringify(problem), /not made by us/);
+	assert.match(JSON.stringify(problem), /not created by InstantStart/);
 	await patch({training_operator: {enabled: true}, adopt: true});
 	assert.equal((await features()).training_operator.state, 'enabled');
 });

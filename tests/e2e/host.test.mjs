@@ -121,7 +121,7 @@ sso_role_name = Admin\n[sso-session work]\nsso_region = eu-west-1\nsso_start_url
 	const ended = check({AWS_PROFILE: 'sso'});
 
 	assert.equal(ended.status, 1);
-	assert.match(ended.stderr, /nobody has signed in.*\n  Run `aws sso login --sso-session work` as this user/);
+	assert.match(ended.stderr, /no user has signed in.*\n  Run `aws sso login --sso-session work` as this user/);
 	/* Region of the profile, keys of a program; the simulated cloud is in another region. */
 	const china = check({AWS_PROFILE: 'in china', INSTANTSTART_REGION: ''});
 
@@ -129,13 +129,13 @@ sso_role_name = Admin\n[sso-session work]\nsso_region = eu-west-1\nsso_start_url
 	const refused = check({AWS_SECRET_ACCESS_KEY: 'wrong'});
 
 	assert.equal(refused.status, 1);
-	assert.match(refused.stderr, /AWS refuses the keys of the environment/);
-	assert.match(check({INSTANTSTART_PUBLIC_URL: 'https://host/prefix'}).stderr, /no path/);
+	assert.match(refused.stderr, /AWS rejects the keys of the environment/);
+	assert.match(check({INSTANTSTART_PUBLIC_URL: 'https://host/prefix'}).stderr, /without a path/);
 	assert.match(check({AWS_CA_BUNDLE: '/nothing/there'}).stderr, /AWS_CA_BUNDLE: \/nothing\/there/);
 	const plain = check({AWS_ENDPOINT_URL: 'http://192.0.2.1:80'});
 
 	assert.equal(plain.status, 1);
-	assert.match(plain.stderr, /neither https nor on this machine/);
+	assert.match(plain.stderr, /must use https or a loopback address/);
 });
 
 test('/readyz knows of credentials that need a person', async () => {

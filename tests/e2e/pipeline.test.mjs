@@ -234,7 +234,7 @@ test('delete keeps the user\'s data and leaves nothing else', async () => {
 	await s.cloud.settings({balancers_left: true});
 	const plan = await call(s, 'DELETE', '/api/v1/clusters/nightly?dry_run=plan', {role: 'admin'});
 
-	assert.match(plan.text, /load balancers of these go, too: Ingress default\/api, Service default\/front/);
+	assert.match(plan.text, /load balancers of these are also deleted: Ingress default\/api, Service default\/front/);
 	await Promise.all(['nightly', 'sdk-legacy', 'sdk-modern'].map(async name => {
 		await succeeded(s, (await remove(s, name)).id);
 		assert.deepEqual(await census(s, name), {}, `left of ${name}`);

@@ -419,9 +419,9 @@ test('probes, metrics and documents', async () => {
 	const alone = await fetch(`${s.url}/readyz`);
 
 	assert.equal(alone.status, 503);
-	assert.match((await alone.json()).checks.poller.detail, /No poller has been at work/);
+	assert.match((await alone.json()).checks.poller.detail, /No poller has run/);
 	psql(s, "select heartbeat_put('poller', 'test', -1000)");
-	assert.match((await (await fetch(`${s.url}/readyz`)).json()).checks.poller.detail, /No poller is at work since 20/);
+	assert.match((await (await fetch(`${s.url}/readyz`)).json()).checks.poller.detail, /No poller has been running since 20/);
 	psql(s, "select heartbeat_put('poller', 'test', 600000)");
 	assert.equal((await call(s, 'GET', '/readyz')).json.status, 'ready');
 	const id = operation(s);

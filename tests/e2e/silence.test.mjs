@@ -24,7 +24,7 @@ test('EKS hangs under many creates: they say so, and a cancel does not wait for 
 	await waitFor('silence is said', async () => {
 		const texts = await Promise.all(ops.map(async o => (await operation(s, o.id)).waiting_for ?? ''));
 
-		return texts.filter(t => /no answer lately/.test(t)).length >= CREATES / 2;
+		return texts.filter(t => /no answer recently/.test(t)).length >= CREATES / 2;
 	}, 45000);
 	const began = Date.now();
 

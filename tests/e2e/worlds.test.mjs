@@ -172,7 +172,7 @@ test('a lifecycle script that fails: the last lines of its log; the retry waits 
 test('throttled for a long time, then expired credentials in a wait: it waits, says why, and goes on', async () => {
 	await s.cloud.addFaults({fault: 'throttle', for_ms: 5000});
 	const op = await create(s, 'patient');
-	const waiting = await until(s, op.id, 'throttling', o => /asks to slow down/.test(o.waiting_for ?? ''));
+	const waiting = await until(s, op.id, 'throttling', o => /throttles requests/.test(o.waiting_for ?? ''));
 
 	assert.equal(waiting.state, 'live');
 	await s.cloud.settings({capacity: {'ml.g5.12xlarge': 0}});

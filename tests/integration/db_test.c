@@ -83,7 +83,7 @@ Test(db, rows_and_errors)
 	cr_assert_not(DB(db, &a, &Q_installation_put, &r, &e, "444455556666", "r-1",
 			 "aws", "arn"));
 	cr_assert_eq(e.code, ERR_STATE_CONFLICT);
-	cr_assert(strstr(e.fix, "database of its own") &&
+	cr_assert(strstr(e.fix, "separate database") &&
 		  strstr(e.expected, "111122223333"));
 
 	large = arena_alloc(&a, LIMIT_DB_PARAM + 2);
@@ -119,7 +119,7 @@ Test(db, an_unreachable_server_is_tried_with_back_off)
 	cr_assert_str_eq(e.cause[0].code, "connect");
 	/* At once again: no attempt, the answer says when. */
 	cr_assert_not(db_query(db, &a, &q_pid, NULL, 0, &r, &e));
-	cr_assert(strstr(e.detail, "next try in"), "%s", e.detail);
+	cr_assert(strstr(e.detail, "next attempt is in"), "%s", e.detail);
 	cr_assert_eq(db_fd(db), -1);
 	for (int i = 0; i < 20; i++) {
 		clock_manual_advance(&clock, 5000); /* the longest back-off */

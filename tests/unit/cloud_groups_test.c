@@ -225,7 +225,7 @@ static void every_detail_is_known(struct world *w)
 	cr_expect_null(group_spec(json_packf(&w->s.l.arena, "{s:s,s:i}",
 					     "InstanceGroupName", "g", "NewField2027", 1),
 				  &w->s.l.arena, &e));
-	cr_expect(strstr(e.detail, "unknown live field NewField2027"), "%s", e.detail);
+	cr_expect(strstr(e.detail, "Unknown field NewField2027"), "%s", e.detail);
 }
 
 Test(cloud_groups, every_member_of_a_hand_made_group_survives_add_scale_update_and_delete,

@@ -147,7 +147,7 @@ Test(domain_cases, a_zone_that_cannot_is_refused_with_those_that_can)
 		 .step = "check_offering",
 		 .answers = "{" ZONES "," OFFERED("") "}",
 		 .says = {"advance",
-			  "warning: not known: EC2 lists p5.48xlarge in no zone"}},
+			  "warning: not known: EC2 does not list p5.48xlarge in any zone of us-west-2"}},
 		{.id = "CC-08 zone of another region",
 		 CREATE = "{'zone':'euw1-az2','instance_type':'ml.p5.48xlarge'}",
 		 .step = "check_offering",
@@ -186,7 +186,7 @@ Test(domain_cases, a_quota_is_used_requested_and_limit)
 		 CREATE = P5("1"),
 		 .step = "check_quota",
 		 .answers = "{" QUOTA("0") "}",
-		 .says = {"fail quota human", "is 0: 0 are in use, 1 are needed", "L-1"}},
+		 .says = {"fail quota human", "is 0: 0 in use, 1 needed", "L-1"}},
 		{.id = "CC-06 used by others",
 		 CREATE = P5("2"),
 		 .step = "check_quota",
@@ -200,7 +200,7 @@ Test(domain_cases, a_quota_is_used_requested_and_limit)
 			      "{'InstanceType':'ml.p5.48xlarge','TargetCount':9,"
 			      "'CapacityRequirements':{'Spot':{}}}]},"
 			      "'sagemaker:DescribeCluster b':{'InstanceGroups':[]}}",
-		 .says = {"fail quota human", "3 are in use, 2 are needed", "at most 1"}},
+		 .says = {"fail quota human", "3 in use, 2 needed", "at most 1"}},
 		{.id = "CC-06 a cluster that may not be seen",
 		 CREATE = P5("1"),
 		 .step = "check_quota",
@@ -216,7 +216,7 @@ Test(domain_cases, a_quota_is_used_requested_and_limit)
 			    "{'!':'AccessDeniedException'}}",
 		 .says = {"advance",
 			  "warning: not known: whether the quota 'ml.p5.48xlarge for "
-			  "cluster usage' has room: it could not be read, HTTP 400 "
+			  "cluster usage' is sufficient: it could not be read, HTTP 400 "
 			  "AccessDeniedException"}},
 		{.id = "CC-06 fake2 refused by SageMaker",
 		 .kind = "create_hyperpod_cluster",
@@ -261,7 +261,8 @@ Test(domain_cases, an_instance_type_is_asked_what_it_can_do)
 		 CREATE = "{'instance_type':'ml.g5.xlarge','interface_mode':'efa'}",
 		 .step = "check_type",
 		 .answers = TYPE("15", "0"),
-		 .says = {"fail not-offered never", "at most 0 EFA", "/interface_mode"}},
+		 .says = {"fail not-offered never",
+			  "ml.g5.xlarge supports no EFA interfaces", "/interface_mode"}},
 		{.id = "NW-03 EFA on a type with",
 		 CREATE =
 			 "{'instance_type':'ml.g5.8xlarge','count':4,'interface_mode':'efa'}",
@@ -272,7 +273,8 @@ Test(domain_cases, an_instance_type_is_asked_what_it_can_do)
 		 CREATE = "{'instance_type':'ml.new.1xlarge','interface_mode':'efa'}",
 		 .step = "check_type",
 		 .answers = "{'ec2:DescribeInstanceTypes':{'InstanceTypes':[]}}",
-		 .says = {"advance", "warning: not known: what ml.new.1xlarge can do"}},
+		 .says = {"advance",
+			  "warning: not known: the capabilities of ml.new.1xlarge"}},
 	};
 
 	SCENES_HOLD(rows);
@@ -306,13 +308,12 @@ Test(domain_cases, a_version_that_eks_has_not_is_refused_before_the_stack)
 		 VERSION = "{'kubernetes_version':'1.34'}",
 		 .answers = VERSIONS,
 		 .says = {"advance",
-			  "warning: HyperPod is known to take Kubernetes up to "
-			  "1.33"}},
+			  "warning: HyperPod is known to support Kubernetes up to 1.33: 1.34 may be rejected"}},
 		{.id = "CC-13 the list may not be read",
 		 VERSION = "{'kubernetes_version':'1.33'}",
 		 .answers =
 			 "{'eks:DescribeClusterVersions':{'!':'AccessDeniedException'}}",
-		 .says = {"advance", "warning: not known: whether EKS has",
+		 .says = {"advance", "warning: not known: whether EKS supports",
 			  "AccessDeniedException", "'kubernetes_version':'1.33'"}},
 		{.id = "none given: EKS's default is not taken by HyperPod, the next one is",
 		 VERSION = "{}",
@@ -323,7 +324,7 @@ Test(domain_cases, a_version_that_eks_has_not_is_refused_before_the_stack)
 		 VERSION = "{'kubernetes_version':'1.31'}",
 		 .answers = VERSIONS,
 		 .says = {"advance", "extended support since 2025-11-26", "0.60 USD",
-			  "on 2026-11-26 EKS upgrades"}},
+			  "EKS upgrades it automatically on 2026-11-26"}},
 		{.id = "standard support ends soon",
 		 VERSION = "{'kubernetes_version':'1.32'}",
 		 .answers = VERSIONS,
@@ -331,7 +332,8 @@ Test(domain_cases, a_version_that_eks_has_not_is_refused_before_the_stack)
 		{.id = "no longer made",
 		 VERSION = "{'kubernetes_version':'1.29'}",
 		 .answers = VERSIONS,
-		 .says = {"fail invalid-input", "no longer makes clusters"}},
+		 .says = {"fail invalid-input",
+			  "EKS no longer creates clusters with Kubernetes"}},
 	};
 
 	SCENES_HOLD(rows);

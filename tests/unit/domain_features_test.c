@@ -73,7 +73,7 @@ Test(domain_features, what_is_needed_is_looked_for_before_anything_is_made)
 		 .answers = "{" POD "," NAT "," AGENT
 			    ",'kubernetes:get deployments cert-manager-webhook':{'kind':"
 			    "'Deployment'}}",
-		 .says = {"advance", "installed otherwise", "'elsewhere'",
+		 .says = {"advance", "installed by another method", "'elsewhere'",
 			  "!'state':'brought'"}},
 		{.id = "DP-09 an agent of somebody's chart is not written over",
 		 ON,
@@ -81,7 +81,7 @@ Test(domain_features, what_is_needed_is_looked_for_before_anything_is_made)
 		 .answers = "{" POD "," NAT "," CERTS
 			    ",'kubernetes:get daemonsets eks-pod-identity-agent':{'kind':"
 			    "'DaemonSet'}}",
-		 .says = {"advance", "installed otherwise", "'elsewhere'",
+		 .says = {"advance", "installed by another method", "'elsewhere'",
 			  "!'state':'brought'"}},
 	};
 
@@ -120,7 +120,7 @@ Test(domain_features, what_does_not_fit_is_refused_before_anything_is_made)
 		 CHECK,
 		 .answers = "{" POD "," NAT "," AGENT "," CERTS "," UNTAGGED "}",
 		 .says = {"fail foreign-object human",
-			  "addon " OPERATOR " was not made by us", "adopt"}},
+			  "addon " OPERATOR " was not created by InstantStart", "adopt"}},
 		{.id = "an add-on of others, and asked to adopt",
 		 .input = "{'feature':'training_operator','adopt':true}",
 		 CHECK,
@@ -131,7 +131,7 @@ Test(domain_features, what_does_not_fit_is_refused_before_anything_is_made)
 		 CHECK,
 		 .answers = "{" NAT "," AGENT "," CERTS "}",
 		 .says = {"fail state-conflict never", "HyperPod cluster is missing",
-			  "create it first"}},
+			  "Create it first"}},
 		{.id = "off: what is needed does not matter",
 		 OFF,
 		 CHECK,
@@ -323,7 +323,8 @@ Test(domain_features, states_of_the_add_on)
 		 ON,
 		 TRAINING("training_operator_install"),
 		 .answers = FOREIGN,
-		 .says = {"fail foreign-object human", "was not made by us", "v1.2.1",
+		 .says = {"fail foreign-object human",
+			  "exists and was not created by InstantStart", "v1.2.1",
 			  "adopt"}},
 		{.id = "somebody else's, and asked to adopt",
 		 .input = "{'feature':'training_operator','adopt':true}",
@@ -334,7 +335,8 @@ Test(domain_features, states_of_the_add_on)
 		 OFF,
 		 TRAINING("training_operator_remove"),
 		 .answers = FOREIGN,
-		 .says = {"fail foreign-object human", "was not made by us"}},
+		 .says = {"fail foreign-object human",
+			  "was not created by InstantStart"}},
 		{.id = "being created is not absent",
 		 ON,
 		 TRAINING("training_operator_install"),
@@ -349,7 +351,7 @@ Test(domain_features, states_of_the_add_on)
 		 ON,
 		 TRAINING("training_operator_install"),
 		 .answers = "{" ADDON(OPERATOR, "v1.2.1", "DELETING") "}",
-		 .says = {"wait: the add-on", "to be gone"}},
+		 .says = {"wait: the add-on", "to be deleted"}},
 		{.id = "IN-05 the kind is there but not established",
 		 ON,
 		 TRAINING("ready"),
@@ -393,7 +395,7 @@ Test(domain_features, states_of_the_add_on)
 		 .answers = "{'kubernetes:list hyperpodpytorchjobs':{'items':[{'metadata'"
 			    ":{'name':'llama','namespace':'team','deletionTimestamp':"
 			    "'2026-01-02T03:04:05Z'}}]}}",
-		 .says = {"wait: HyperPodPyTorchJob team/llama to be gone"}},
+		 .says = {"wait: HyperPodPyTorchJob team/llama to be deleted"}},
 		{.id = "what came since was confirmed by nobody",
 		 .input =
 			 "{'feature':'training_operator','enabled':false,'confirmed':[{"

@@ -17,20 +17,21 @@
 static const struct scene moved[] = {
 	{"first look is not believed", SCALE,
 	 .answers = GROUP("'TargetCount':0,'CurrentCount':0"),
-	 .says = {"wait: a second look", "a target of 0 now"}},
+	 .says = {"wait: a second check", "set to 6 nodes and now has a target of 0"}},
 	{"moved by somebody", SCALE, .data = "{" SEEN("wait_group") "}",
 	 .answers = GROUP("'TargetCount':0,'CurrentCount':0"),
-	 .says = {"fail goal-moved human", "asked for 6 nodes and has a target of 0",
-		  "somebody else changed it", "A retry asks for it once more", "!done"}},
+	 .says = {"fail goal-moved human", "set to 6 nodes and now has a target of 0",
+		  "changed by another user", "A retry requests them again", "!done"}},
 	{"moved by the autoscaler", SCALE, .data = "{" SEEN("wait_group") "}",
 	 .answers = CLUSTER("'AutoScaling':{'Mode':'Enable'},'InstanceGroups':[{"
 			    "'InstanceGroupName':'g','TargetCount':1,'CurrentCount':1}]"),
-	 .says = {"fail goal-moved", "the autoscaler changed it"}},
+	 .says = {"fail goal-moved", "changed by the autoscaler or another user"}},
 	{"taken back by the service", SCALE,
 	 .data = "{'from':2,'_least':6,'_reached':4," SEEN("wait_group") "}",
 	 .answers = GROUP("'TargetCount':2,'CurrentCount':2"),
 	 .says = {"fail goal-moved",
-		  "reached 4 of min 6 nodes within three hours and was rolled back"}},
+		  "rolled the instance group g back to 2: it reached 4 of min 6 nodes "
+		  "within three hours"}},
 	{"the least number is waited for beyond our patience", SCALE, .age_s = 2 * 3600,
 	 .answers =
 		 "{'sagemaker:DescribeCluster':{'ClusterStatus':'InService','InstanceGroups':"
@@ -47,12 +48,15 @@ static const struct scene moved[] = {
 	 .says = {"fail no-capacity"}},
 	{"group gone", SCALE, .data = "{" SEEN("wait_group") "}",
 	 .answers = CLUSTER("'InstanceGroups':[]"),
-	 .says = {"fail goal-moved", "the instance group g has vanished"}},
+	 .says = {"fail goal-moved",
+		  "the instance group g was deleted outside InstantStart"}},
 	{"group on its way out", SCALE, .data = "{" SEEN("wait_group") "}",
 	 .answers = GROUP("'TargetCount':6,'CurrentCount':6,'Status':'Deleting'"),
-	 .says = {"fail goal-moved", "has vanished"}},
+	 .says = {"fail goal-moved",
+		  "the instance group g was deleted outside InstantStart"}},
 	{"cluster gone", SCALE, .data = "{" SEEN("wait_group") "}",
-	 .says = {"fail goal-moved", "HyperPod cluster demo has vanished"}},
+	 .says = {"fail goal-moved",
+		  "the HyperPod cluster demo was deleted outside InstantStart"}},
 	{"not allowed to look is not gone", SCALE, .data = "{" SEEN("wait_group") "}",
 	 .answers = "{'sagemaker:DescribeCluster':{'!':'AccessDeniedException'}}",
 	 .says = {"fail cloud-denied", "cannot be looked at", "!vanished"}},
@@ -60,17 +64,20 @@ static const struct scene moved[] = {
 	 .step = "wait_nodes", .input = "{'group_name':'g','count':2}",
 	 .data = "{'hyperpod_arn':'arn:ours'," SEEN("wait_nodes") "}",
 	 .answers = GROUP("'TargetCount':2,'CurrentCount':2"),
-	 .says = {"fail goal-moved", "made it anew"}},
+	 .says = {"fail goal-moved",
+		  "the HyperPod cluster demo was replaced outside InstantStart by another of the same name"}},
 	{"set to 0 while a create waits", .kind = "create_hyperpod_cluster",
 	 .step = "wait_nodes", .input = "{'group_name':'g','count':2}",
 	 .data = "{" SEEN("wait_nodes") "}",
 	 .answers = GROUP("'TargetCount':0,'CurrentCount':0"),
-	 .says = {"fail goal-moved", "asked for 2 nodes and has a target of 0", "!done"}},
+	 .says = {"fail goal-moved", "set to 2 nodes and now has a target of 0",
+		  "!done"}},
 	{"added again while it goes", .kind = "delete_instance_group",
 	 .step = "wait_gone", .input = "{'group_name':'g'}",
 	 .data = "{" SEEN("wait_gone") "}",
 	 .answers = GROUP("'TargetCount':2,'Status':'InService'"),
-	 .says = {"fail goal-moved", "somebody has added it again"}},
+	 .says = {"fail goal-moved",
+		  "the instance group g is InService and not being deleted: it was added again outside InstantStart"}},
 	{"labels of somebody else", .kind = "update_instance_group",
 	 .step = "wait_update", .input = "{'group_name':'g','labels':{'team':'red'}}",
 	 .data = "{" SEEN("wait_update") "}",
@@ -87,17 +94,20 @@ static const struct scene moved[] = {
 	 .says = {"done"}},
 	{"stack deleted by somebody", .kind = "create_eks_control_plane",
 	 .step = "wait_stack", .data = "{" SEEN("wait_stack") "}",
-	 .says = {"fail goal-moved", "somebody deleted it"}},
+	 .says = {"fail goal-moved",
+		  "the stack instantstart-demo was deleted outside InstantStart"}},
 	{"stack of the name, another one", .kind = "create_eks_control_plane",
 	 .step = "wait_stack", .data = "{'stack_id':'ours'," SEEN("wait_stack") "}",
 	 .answers = "{'cloudformation:DescribeStacks':{'Stacks':[{'StackId':'theirs',"
 		    "'StackStatus':'CREATE_COMPLETE'}]}}",
-	 .says = {"fail goal-moved", "another stack"}},
+	 .says = {"fail goal-moved",
+		  "the stack instantstart-demo was replaced outside InstantStart by another of the same name"}},
 	{"stack on its way out", .kind = "create_eks_control_plane", .step = "wait_stack",
 	 .data = "{" SEEN("wait_stack") "}",
 	 .answers = "{'cloudformation:DescribeStacks':{'Stacks':[{'StackId':'ours',"
 		    "'StackStatus':'DELETE_IN_PROGRESS'}]}}",
-	 .says = {"fail goal-moved", "is deleting the stack"}},
+	 .says = {"fail goal-moved",
+		  "the stack instantstart-demo is being deleted outside InstantStart (DELETE_IN_PROGRESS)"}},
 	{"stack updated by somebody since", .kind = "create_eks_control_plane",
 	 .step = "wait_stack",
 	 .answers = "{'cloudformation:DescribeStacks':{'Stacks':[{'StackId':'ours',"
@@ -107,20 +117,24 @@ static const struct scene moved[] = {
 	 .step = "pod_identity_wait",
 	 .data = "{'eks':{'name':'demo'},'_left':{'a':{'step':'pod_identity_install'}}," SEEN(
 		 "pod_identity_wait") "}",
-	 .says = {"noted: fail goal-moved", "somebody removed it"}},
+	 .says = {"noted: fail goal-moved",
+		  "the add-on eks-pod-identity-agent was removed outside InstantStart during its installation"}},
 	{"node pool removed while it came", .kind = "create_node_pool",
 	 .step = "wait_ready", .input = "{'name':'p'}",
 	 .data = "{" SEEN("wait_ready") "}",
-	 .says = {"fail goal-moved", "the node pool p has vanished"}},
+	 .says = {"fail goal-moved", "the node pool p was deleted outside InstantStart"}},
 	{"group gone during an update", .kind = "update_cluster_software",
 	 .step = "follow_update",
 	 .data = "{'before':{'g':{'status':''}}," SEEN("follow_update") "}",
 	 .answers = CLUSTER("'InstanceGroups':[]"),
-	 .says = {"fail goal-moved", "the instance group g has vanished", "!done"}},
+	 .says = {"fail goal-moved",
+		  "the instance group g was deleted outside InstantStart", "!done"}},
 	{"switched back meanwhile", .kind = "set_tiered_checkpointing",
 	 .step = "conclude", .input = "{'enabled':true}",
 	 .data = "{" SEEN("conclude") "}", .answers = CLUSTER("'InstanceGroups':[]"),
-	 .says = {"fail goal-moved", "somebody else switched it", "!done"}},
+	 .says = {"fail goal-moved",
+		  "tiered checkpointing is off: it was switched outside InstantStart",
+		  "!done"}},
 };
 
 Test(goals, moved)
@@ -180,7 +194,8 @@ static const struct scene chosen[] = {
 		 "'Cannot create cluster because EKS does not support creating control plane "
 		 "instances in us-west-2a, the targeted availability zone. Retry with subnets "
 		 "in at least two of these availability zones: us-west-2b, us-west-2c'}]}}",
-	 .says = {"fail stack-failed", "'refused_zones':['us-west-2a']", "chosen anew"}},
+	 .says = {"fail stack-failed", "'refused_zones':['us-west-2a']",
+		  "newly chosen zones"}},
 };
 
 Test(goals, chosen_again)
@@ -210,7 +225,7 @@ static const struct scene protections[] = {
 	 .answers = "{'logs:DescribeLogGroups':{'logGroups':[]}}", .says = {"advance"}},
 	{"stack", DELETE,
 	 .answers = "{" STACK("true") "," EKS("false") "," LOGS("false") "}",
-	 .says = {"fail blocked human", "nothing was deleted", "termination protection",
+	 .says = {"fail blocked human", "Nothing was deleted", "termination protection",
 		  "--no-enable-termination-protection"}},
 	{"control plane", DELETE,
 	 .answers = "{" STACK("false") "," EKS("true") "," LOGS("false") "}",
@@ -235,7 +250,7 @@ static const struct scene protections[] = {
 			  "'iam:SimulatePrincipalPolicy':{'EvaluationResults':[{'EvalActionName':"
 			  "'ec2:DeleteSubnet','EvalDecision':'explicitDeny',"
 			  "'OrganizationsDecisionDetail':{'AllowedByOrganizations':false}}]}}",
-	 .says = {"fail blocked human", "denies our role ec2:DeleteSubnet",
+	 .says = {"fail blocked human", "denies the InstantStart role ec2:DeleteSubnet",
 		  "service control policy"}},
 	{"an implicit deny may be of the resource alone", DELETE,
 	 .answers = "{" STACK("false") "," EKS("false") "," LOGS(
@@ -247,12 +262,12 @@ static const struct scene protections[] = {
 	 .answers = "{" STACK("false") "," EKS("false") "," LOGS(
 		 "false") ","
 			  "'iam:SimulatePrincipalPolicy':{'!':'AccessDenied'}}",
-	 .says = {"advance", "warning: not known", "denies our role"}},
+	 .says = {"advance", "warning: not known", "denies the InstantStart role"}},
 	{"not readable is not off", DELETE,
 	 .answers =
 		 "{" STACK("false") ",'eks:DescribeCluster':{'!':'AccessDeniedException'}," LOGS(
 			 "false") "}",
-	 .says = {"fail cloud-denied human", "is not known", "EKS cluster"}},
+	 .says = {"fail cloud-denied human", "could not be checked", "EKS cluster"}},
 };
 
 Test(goals, protections)

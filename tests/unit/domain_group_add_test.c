@@ -54,7 +54,7 @@ Test(domain_group_add, everything_that_stands_in_the_way_is_said_at_once)
 		 .data = "{'preflight':[{'step':'check_quota','code':'quota','detail':"
 			 "'too few','field':'/count'},{'step':'check_role','code':"
 			 "'invalid-input','detail':'no trust','field':'/role'}]}",
-		 .says = {"2 things stand in the way: (1) too few; (2) no trust",
+		 .says = {"2 requirements are not met: (1) too few; (2) no trust",
 			  "invalid-input no trust (/role"}},
 	};
 
@@ -69,7 +69,8 @@ Test(domain_group_add, what_cannot_work_is_known_before_anything_is_made)
 		 .step = "read_cluster",
 		 .input = "{'group_name':'gpu','instance_type':'ml.g5.xlarge'}",
 		 .answers = "{" LIVE(GPU "}") "}",
-		 .says = {"'code':'state-conflict'", "named gpu already"}},
+		 .says = {"'code':'state-conflict'",
+			  "already has an instance group named gpu"}},
 		{.id = "spot needs Continuous",
 		 .kind = "add_instance_group",
 		 .step = "read_cluster",
@@ -99,7 +100,7 @@ Test(domain_group_add, what_cannot_work_is_known_before_anything_is_made)
 			 "'InstanceGroupName':'gpu','InstanceType':'ml.p5.48xlarge',"
 			 "'TargetCount':6},{'InstanceGroupName':'big','InstanceType':"
 			 "'ml.p5.48xlarge','TargetCount':4}]}}",
-		 .says = {"6 are in use, 4 are needed", "'expected':'at most 2'"}},
+		 .says = {"6 in use, 4 needed", "'expected':'at most 2'"}},
 		{.id = "somebody else's group of that name, made meanwhile",
 		 .kind = "add_instance_group",
 		 .step = "add_group",
@@ -131,7 +132,7 @@ Test(domain_group_add, every_security_group_of_an_efa_group_must_allow_itself)
 			    "'IpRanges':[{'CidrIp':'0.0.0.0/0'}]}]},"
 			    "{'GroupId':'sg-2','IpPermissionsEgress':[{'IpProtocol':'-1',"
 			    "'UserIdGroupPairs':[{'GroupId':'sg-2'}]}]}]}}",
-		 .says = {"call ec2:AuthorizeSecurityGroupEgress: Let sg-1 send to itself",
+		 .says = {"call ec2:AuthorizeSecurityGroupEgress: Allow sg-1 to send to itself (required for EFA)",
 			  "!sg-2 send"}},
 	};
 
@@ -147,7 +148,7 @@ Test(domain_group_add, an_unmet_least_number_of_nodes_is_said_and_not_waited_for
 		 .age_s = 5,
 		 .input = "{'group_name':'gpu','count':6}",
 		 .answers = "{" LIVE(GPU "}") "}",
-		 .says = {"wait: a second look"}},
+		 .says = {"wait: a second check"}},
 		{.id = "taken back by AWS after three hours",
 		 .kind = "add_instance_group",
 		 .step = "wait_group",
@@ -156,7 +157,7 @@ Test(domain_group_add, an_unmet_least_number_of_nodes_is_said_and_not_waited_for
 		 .data = "{'_moved':{'wait_group':1767322925000}}",
 		 .answers = "{" LIVE(GPU "}") "}",
 		 .says = {"fail goal-moved human",
-			  "asked for 6 nodes and has a target of 4 now"}},
+			  "set to 6 nodes and now has a target of 4"}},
 		{.id = "pods that work there are named before it goes",
 		 .kind = "delete_instance_group",
 		 .step = "check_users",
@@ -213,7 +214,7 @@ Test(domain_group_add, a_software_update_is_told_from_those_of_others)
 		 .input = "{'groups':[]}",
 		 .data = "{'before':{'gpu':{'status':'InProgress','image':''}}}",
 		 .answers = "{" LIVE(GPU ",'SoftwareUpdateStatus':'Succeeded'}") "}",
-		 .says = {"wait: what the groups of demo say now",
+		 .says = {"wait: the current software of the groups of demo to be recorded",
 			  "'gpu':{'image':'','status':'Succeeded'}", "!call"}},
 		{.id = "an update of somebody else's that goes on is no evidence of ours",
 		 .kind = "update_cluster_software",
@@ -333,7 +334,7 @@ Test(domain_group_add, what_is_fixed_is_refused_with_the_way_out)
 		cr_assert(field_decode(cap->in, raw, &a, in, &e), "%s", e.detail);
 		cr_expect_not(cap->run(&c, in, &ret, &e));
 		cr_expect_eq(errc_info(e.code)->http_status, 409);
-		cr_expect(strstr(e.fix, "Make a new group") && strstr(e.fix, "drain"),
+		cr_expect(strstr(e.fix, "Create a new group") && strstr(e.fix, "drain"),
 			  "%s", e.fix);
 		cr_expect(strstr(e.field, fixed[i]), "%s", e.field);
 	}

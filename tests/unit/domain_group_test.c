@@ -46,8 +46,7 @@ Test(domain_group, an_update_of_one_field_resets_no_other)
 		 .step = "update_group",
 		 .input = "{'group_name':'gpu','min_count':3}",
 		 .answers = "{" LIVE(GPU ",'NewField2027':1}") "}",
-		 .says = {"fail state-conflict never: unknown live field NewField2027 of "
-			  "the instance group gpu",
+		 .says = {"fail state-conflict never: Unknown field NewField2027 of the instance group gpu",
 			  "!call"}},
 		{.id = "IG-04 another group's unknown member is none of our business",
 		 .kind = "update_instance_group",
@@ -83,14 +82,14 @@ Test(domain_group, a_cluster_that_takes_no_update_is_waited_for)
 		 .input = "{'group_name':'gpu','min_count':3}",
 		 .answers = "{'sagemaker:DescribeCluster':{'ClusterStatus':'Updating',"
 			    "'InstanceGroups':[" GPU "}]}}",
-		 .says = {"wait: the HyperPod cluster demo, which is Updating"}},
+		 .says = {"wait: the HyperPod cluster demo in status Updating"}},
 		{.id = "ConflictException is no failure",
 		 .kind = "update_instance_group",
 		 .step = "update_group",
 		 .input = "{'group_name':'gpu','min_count':3}",
 		 .answers = "{" LIVE(GPU "}") "}",
 		 .answered = "{'!':'ConflictException','message':'busy'}",
-		 .says = {"wait: the HyperPod cluster demo, which takes no update now"}},
+		 .says = {"wait: the HyperPod cluster demo, which accepts no update now"}},
 		{.id = "nothing to change is success",
 		 .kind = "update_instance_group",
 		 .step = "update_group",
@@ -107,7 +106,7 @@ Test(domain_group, a_cluster_that_takes_no_update_is_waited_for)
 		 .answered =
 			 "{'!':'ValidationException','message':'Deep health checks are "
 			 "in progress'}",
-		 .says = {"wait: the HyperPod cluster demo, which takes no update now"}},
+		 .says = {"wait: the HyperPod cluster demo, which accepts no update now"}},
 		{.id = "a failed one never takes it",
 		 .kind = "update_instance_group",
 		 .step = "update_group",
@@ -162,7 +161,7 @@ Test(domain_group, a_race_lost_to_another_writer_is_told_and_not_forgotten)
 		 .data = "{'_update':{'update_group':{'sends':1,'sent':["
 			 "{'InstanceGroupName':'gpu','InstanceCount':9}]}}}",
 		 .answers = "{" LIVE(GPU "}") "}",
-		 .says = {"wait: demo to show what was sent", "!warning"}},
+		 .says = {"wait: demo to show the sent values", "!warning"}},
 		{.id = "I10 group, field, wanted and seen are named; ours is sent again",
 		 .kind = "update_instance_group",
 		 .step = "update_group",
@@ -170,8 +169,8 @@ Test(domain_group, a_race_lost_to_another_writer_is_told_and_not_forgotten)
 		 .data = "{'_update':{'update_group':{'sends':1,'looks':{'try':0,'n':2},'sent':["
 			 "{'InstanceGroupName':'gpu','InstanceCount':9}]}}}",
 		 .answers = "{" LIVE(GPU "}") "}",
-		 .says = {"warning: somebody else changed InstanceCount of the instance "
-			  "group gpu while we updated it: we sent 9, now it is 4",
+		 .says = {"warning: InstanceCount of the instance group gpu was changed outside "
+			  "InstantStart during the update: sent 9, now 4",
 			  "call sagemaker:UpdateCluster", "'MinInstanceCount':3",
 			  "'InstanceCount':4"}},
 		{.id = "what was throttled or refused is held against nobody",
@@ -182,7 +181,7 @@ Test(domain_group, a_race_lost_to_another_writer_is_told_and_not_forgotten)
 			 "'gpu','InstanceCount':9}]}}}",
 		 .answers = "{" LIVE(GPU "}") "}",
 		 .answered = "{'!':'ConflictException','message':'busy'}",
-		 .says = {"wait: the HyperPod cluster demo, which takes no update now",
+		 .says = {"wait: the HyperPod cluster demo, which accepts no update now",
 			  "!warning", "!'sends'"}},
 		{.id = "what was taken is compared",
 		 .kind = "update_instance_group",
@@ -198,7 +197,8 @@ Test(domain_group, a_race_lost_to_another_writer_is_told_and_not_forgotten)
 		 .input = "{'group_name':'gpu','min_count':3}",
 		 .data = "{'_update':{'update_group':{'sends_now':{'try':0,'n':5},'sent':[]}}}",
 		 .answers = "{" LIVE(GPU "}") "}",
-		 .says = {"fail state-conflict human", "changed it back each time"}},
+		 .says = {"fail state-conflict human",
+			  "each update was reverted outside InstantStart"}},
 	};
 
 	SCENES_HOLD(rows);
@@ -274,7 +274,7 @@ Test(domain_group, nodes_are_added_as_the_group_takes_them)
 		 .answered =
 			 "{'Successful':[],'Failed':[{'InstanceGroupName':'gpu',"
 			 "'ErrorCode':'InvalidInstanceGroupStatus','FailedCount':2}]}",
-		 .says = {"wait: the instance group gpu, which takes no nodes now"}},
+		 .says = {"wait: the instance group gpu, which accepts no nodes now"}},
 		{.id = "IG-01 refused where the call does not exist: the count is set",
 		 SCALING,
 		 .step = "add_nodes",
@@ -292,7 +292,7 @@ Test(domain_group, nodes_are_added_as_the_group_takes_them)
 		 .step = "read_group",
 		 .input = "{'group_name':'gpu','count':1}",
 		 .answers = "{" LIVE(GPU "}") "}",
-		 .says = {"'detail':'gpu has a least number of nodes of 2'",
+		 .says = {"'detail':'gpu has a minimum of 2 nodes'",
 			  "'expected':'at least 2'"}},
 	};
 
@@ -334,7 +334,7 @@ Test(domain_group, those_who_go_are_those_that_do_least)
 			 "{'InstanceGroupName':'gpu','InstanceId':'i-0000000a','NodeLogicalId':"
 			 "'a','InstanceStatus':{'Status':'Running'}}]},"
 			 "'kubernetes:list pods':{'items':[]}}",
-		 .says = {"wait: the list of nodes, which shows 1 of the 2 of gpu to go",
+		 .says = {"wait: the list of nodes to be complete: it shows 1 of the 2 nodes of gpu",
 			  "!victims"}},
 	};
 

@@ -161,7 +161,7 @@ Test(domain_features, the_bucket_of_certificates_is_ours_or_asked_for)
 		 .answers =
 			 "{'sagemaker:DescribeCluster':{'ClusterStatus':'InService'}," BUCKET
 			 ",'s3:ListObjectsV2':{'Contents':[{'Key':'a.pem'}]}}",
-		 .says = {"fail foreign-object human", "it holds a.pem", "adopt"}},
+		 .says = {"fail foreign-object human", "it contains a.pem", "adopt"}},
 		{.id = "a bucket of that name with objects of others",
 		 INFERENCE("tls_bucket"),
 		 .data = "{" EKS "}",
@@ -210,7 +210,7 @@ Test(domain_features, an_identity_provider_goes_when_nobody_else_is_bound_by_it)
 			    "{'metadata':{'name':'loki','namespace':'logs',"
 			    "'annotations':{'eks.amazonaws.com/role-arn':'arn:aws:iam::"
 			    "111122223333:role/loki'}}}]}}",
-		 .says = {"advance", "!call", "logs/loki is bound by it"}},
+		 .says = {"advance", "!call", "it binds the service account logs/loki"}},
 		{.id = "a provider of others is used as it is",
 		 INFERENCE("oidc_provider"),
 		 .data = "{" EKS "}",
@@ -231,7 +231,8 @@ Test(domain_features, an_identity_provider_goes_when_nobody_else_is_bound_by_it)
 			    "'inference_operator'}}},'kubernetes:list "
 			    "horizontalpodautoscalers':{'items':[{'metadata':{'name':"
 			    "'web'}}]}}",
-		 .says = {"kept:", "autoscalers of pods", "'metrics'", "!'fsx_csi'"}},
+		 .says = {"kept:", "pod autoscalers read its metrics", "'metrics'",
+			  "!'fsx_csi'"}},
 		{.id = "volumes keep their driver",
 		 INFERENCE("judge"),
 		 .data = "{" EKS "}",
@@ -240,7 +241,7 @@ Test(domain_features, an_identity_provider_goes_when_nobody_else_is_bound_by_it)
 			 "'instantstart:cluster':'demo','instantstart:feature':"
 			 "'inference_operator'}}},'kubernetes:list persistentvolumes':{"
 			 "'items':[{'spec':{'csi':{'driver':'s3.csi.aws.com'}}}]}}",
-		 .says = {"kept:", "there are volumes of it", "'s3_csi'", "!'fsx_csi'"}},
+		 .says = {"kept:", "it has volumes", "'s3_csi'", "!'fsx_csi'"}},
 	};
 
 	SCENES_HOLD(rows);

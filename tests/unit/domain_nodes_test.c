@@ -80,29 +80,29 @@ Test(domain_cases, three_reasons_why_a_node_cannot_join_are_told_apart)
 		 NODES = FOUR,
 		 .answers = "{" HYPERPOD("InService", "0", "") "," EVENT(
 			 "Lifecycle scripts did not run successfully.") "}",
-		 .says = {"fail lifecycle-script human", "No log of the script exists",
-			  "the way to S3"}},
+		 .says = {"fail lifecycle-script human", "There is no log of the script",
+			  "network path to S3"}},
 		{.id = "CC-10 NW-01 EFA, in Continuous mode",
 		 NODES = FOUR,
 		 .data = "{'security_group_id':'sg-1'}",
 		 .answers = "{" HYPERPOD("InService", "0", "") "," EVENT(
 			 "EFA health checks did not run successfully. See the lifecycle "
 			 "scripts.") "}",
-		 .says = {"fail node-failed human: EFA", "there is no log",
-			  "sg-1 must allow all protocols from and to itself"}},
+		 .says = {"fail node-failed human: The EFA", "There is no log",
+			  "Allow all protocols in the security group sg-1 from and to itself"}},
 		{.id = "CC-10 EFA, classic",
 		 NODES = FOUR,
 		 .answers =
 			 "{" HYPERPOD("Failed", "0",
 				      ",'FailureMessage':'EFA health checks did not run "
 				      "successfully'") "}",
-		 .says = {"fail node-failed human: EFA"}},
+		 .says = {"fail node-failed human: The EFA"}},
 		{.id = "CC-10 network",
 		 NODES = FOUR,
 		 .answers = "{" HYPERPOD("InService", "0", "") "," EVENT(
 			 "Instance bootstrap failed due to network misconfiguration.") "}",
-		 .says = {"fail node-failed human: the network", "S3 endpoint",
-			  "!security group"}},
+		 .says = {"fail node-failed human: The network is not configured correctly",
+			  "S3 endpoint", "!security group"}},
 	};
 
 	SCENES_HOLD(rows);
@@ -194,7 +194,7 @@ Test(domain_cases, efa_needs_a_rule_to_the_group_itself)
 		{.id = "NW-01 there already, in a second rule",
 		 EGRESS = "{'security_group_id':'sg-1'}",
 		 .answers = SG(ANYWHERE "," SELF),
-		 .says = {"advance", "warning: sg-1 lets nodes send anywhere"}},
+		 .says = {"advance", "warning: sg-1 allows its nodes to send anywhere"}},
 		{.id = "NW-01 of our own stack: meant",
 		 EGRESS = "{}",
 		 .data = "{'eks':{'security_group_id':'sg-1'}}",

@@ -31,7 +31,7 @@ Test(domain_parts, one_odd_cluster_does_not_hide_the_others)
 		 .input = "{'hyperpod_name':'slurm'}",
 		 .answers = "{" THREE "}",
 		 .says = {"fail invalid-input never", "/hyperpod_name",
-			  "a cluster that EKS orchestrates"}},
+			  "a HyperPod cluster on EKS"}},
 		{.id = "IG-11 asked for, closed",
 		 IMPORT = EKS,
 		 .input = "{'hyperpod_name':'closed'}",
@@ -99,7 +99,8 @@ Test(domain_parts, DP_09_what_a_chart_has_installed_is_not_written_over)
 		{.id = "DP-09 it is used as it is",
 		 RECONCILE = "cert_manager_install",
 		 .answers = "{" CERT_MANAGER "}",
-		 .says = {"advance", "!call", "used as it is", "'elsewhere'", "'ready'"}},
+		 .says = {"advance", "!call", "used unchanged", "'elsewhere'",
+			  "'ready'"}},
 		{.id = "the add-on is there, too",
 		 RECONCILE = "cert_manager_install",
 		 .answers = "{" CERT_MANAGER
@@ -127,7 +128,7 @@ Test(domain_parts, an_addon_without_nodes_waits_for_them_and_with_nodes_not_for_
 		 RECONCILE = "coredns_wait",
 		 .age_s = 60,
 		 .answers = "{" DEGRADED "," READY(NODE "," NODE) "}",
-		 .says = {"wait: the add-on coredns, which is DEGRADED: 0 of 2"}},
+		 .says = {"wait: the add-on coredns in state DEGRADED: 0 of 2"}},
 		{.id = "DP-04 nodes, and 10 minutes",
 		 RECONCILE = "coredns_wait",
 		 .age_s = 660,
@@ -167,12 +168,13 @@ Test(domain_parts, a_release_that_lost_its_helm_is_recovered_if_it_is_ours)
 			 "'labels':{'version':'1','status':'pending-install',"
 			 "'modifiedAt':'" OLD "'" OURS "}}}"),
 		 .says = {"wait: the record of the release hyperpod-dependencies to be "
-			  "gone",
+			  "deleted",
 			  "!call"}},
 		{.id = "DP-02 a person uninstalls it right now",
 		 RECONCILE = "hyperpod_install",
 		 .answers = RECORDS(RECORD("2", "uninstalling", YOUNG, OURS)),
-		 .says = {"wait: the release hyperpod-dependencies", "!call"}},
+		 .says = {"wait: the Helm release hyperpod-dependencies in state uninstalling",
+			  "!call"}},
 		{.id = "what Helm refuses has a fix",
 		 RECONCILE = "hyperpod_install",
 		 .answered = "{'!':'exit 1','status':1,'message':'Error: boom'}",
@@ -186,8 +188,8 @@ Test(domain_parts, a_release_that_lost_its_helm_is_recovered_if_it_is_ours)
 		{.id = "another's that works is used as it is",
 		 RECONCILE = "hyperpod_install",
 		 .answers = RECORDS(RECORD("2", "deployed", OLD, "")),
-		 .says = {"warning: The release kube-system/hyperpod-dependencies",
-			  "not made by us", "!call"}},
+		 .says = {"warning: The Helm release kube-system/hyperpod-dependencies",
+			  "was not created by InstantStart", "!call"}},
 		{.id = "another's that failed is for a person to judge",
 		 RECONCILE = "hyperpod_install",
 		 .answers = RECORDS(RECORD("2", "failed", OLD, "")),
@@ -212,7 +214,7 @@ Test(domain_parts, a_release_that_lost_its_helm_is_recovered_if_it_is_ours)
 		{.id = "DP-02 alive",
 		 RECONCILE = "hyperpod_install",
 		 .answers = RECORDS(RECORD("4", "pending-upgrade", YOUNG, OURS)),
-		 .says = {"wait: the release hyperpod-dependencies"}},
+		 .says = {"wait: the Helm release hyperpod-dependencies in state pending-upgrade"}},
 		{.id = "DP-02 somebody else's",
 		 RECONCILE = "hyperpod_install",
 		 .answers = RECORDS(RECORD("4", "pending-upgrade", OLD,
@@ -225,7 +227,7 @@ Test(domain_parts, a_release_that_lost_its_helm_is_recovered_if_it_is_ours)
 		 .answered =
 			 "{'!':'Conflict','status':409,'message':'Installing it now.\\n"
 			 "Error: n is being terminated'}",
-		 .says = {"wait: Helm to be let at the release hyperpod-dependencies: "
+		 .says = {"wait: Helm to get access to the release hyperpod-dependencies: "
 			  "Error: n is",
 			  "!component_failed"}},
 	};
@@ -587,7 +589,7 @@ Test(domain_parts, no_two_volumes_get_one_handle)
 		 STORE = "apply_volume",
 		 .input = DATA_B,
 		 .answers = VOLUMES(VOLUME("theirs", "is-demo-team1-s3-5620ab22", "x")),
-		 .says = {"fail state-conflict never: the volume theirs has the handle"}},
+		 .says = {"fail state-conflict never: The volume theirs already has the required handle"}},
 		{.id = "ST-01 another bucket under the same name",
 		 STORE = "apply_volume",
 		 .input = DATA_B,
@@ -629,12 +631,13 @@ Test(domain_parts, a_mount_helper_that_does_not_fit_is_no_fault_of_the_bucket)
 			 "'metadata':{'name':'mp-1'},'status':{'conditions':[{'type':"
 			 "'PodScheduled','status':'False','message':'0/1 nodes are available: "
 			 "1 Too many pods.'}]}}]}}",
-		 .says = {"wait: the probe job of data", "mount helper mp-1 does not fit",
-			  "Too many pods", "!Mountpoint pod is not running"}},
+		 .says = {"wait: the verification job of data",
+			  "mount helper mp-1 cannot be scheduled", "Too many pods",
+			  "!Mountpoint pod is not running"}},
 		{.id = "ST-07 helper runs: the event is the reason",
 		 STORE = "wait_probe",
 		 .answers = "{" PROBE MOUNT_EVENT "}",
-		 .says = {"wait: the probe job of data",
+		 .says = {"wait: the verification job of data",
 			  "Mountpoint pod is not running"}},
 	};
 
@@ -789,7 +792,8 @@ Test(domain_parts, left_over_interfaces_go_others_are_named)
 		 .step = "check_load_balancers",
 		 .answers = "{" OUR_STACK ",'kubernetes:list services':{'items':[" FRONT
 			    "]},'kubernetes:list ingresses':{'items':[" API_INGRESS "]}}",
-		 .says = {"advance", "warning: the load balancers of these go, too: ",
+		 .says = {"advance",
+			  "warning: the load balancers of these are also deleted: ",
 			  "Ingress web/api, Service web/front"}},
 		{.id = "a file system that the driver made for a claim is the user's",
 		 .kind = "delete_cluster",
@@ -814,7 +818,7 @@ Test(domain_parts, left_over_interfaces_go_others_are_named)
 		 .step = "delete_load_balancers",
 		 .answers = "{" OUR_STACK ",'kubernetes:list gateways':{'items':[" GATEWAY
 			    "]}}",
-		 .says = {"wait: the load balancers of Gateway web/in to be gone"}},
+		 .says = {"wait: the load balancers of Gateway web/in to be deleted"}},
 		{.id = "for ten minutes: then its controller does not answer",
 		 .kind = "delete_cluster",
 		 .step = "delete_load_balancers",
@@ -822,7 +826,7 @@ Test(domain_parts, left_over_interfaces_go_others_are_named)
 		 .answers = "{" OUR_STACK ",'kubernetes:list gateways':{'items':[" GATEWAY
 			    "]}}",
 		 .says = {"fail blocked human", "Gateway web/in",
-			  "see that its pods run"}},
+			  "Check its pods and their events"}},
 		{.id = "a binding that an Ingress brought goes with it",
 		 .kind = "delete_cluster",
 		 .step = "delete_load_balancers",
@@ -867,7 +871,7 @@ Test(domain_parts, left_over_interfaces_go_others_are_named)
 		{.id = "OP-07 gone is seen twice",
 		 .kind = "delete_cluster",
 		 .step = "delete_hyperpod",
-		 .says = {"wait: a second look that the HyperPod cluster is gone"}},
+		 .says = {"wait: a second check that the HyperPod cluster was deleted"}},
 	};
 
 	SCENES_HOLD(rows);

@@ -30,7 +30,8 @@ Test(domain_preflight, a_training_plan_that_does_not_fit_is_refused)
 		 .step = "check_training_plan",
 		 .data = "{'zone_id':'usw2-az1'}",
 		 .answers = PLAN("Active", "4"),
-		 .says = {"fail not-offered never", "in usw2-az2", "for is usw2-az1"}},
+		 .says = {"fail not-offered never", "in usw2-az2",
+			  "not in zone usw2-az1"}},
 		{.id = "CC-05 fits",
 		 CREATE = ON_PLAN,
 		 .step = "check_training_plan",
@@ -63,7 +64,7 @@ Test(domain_preflight, a_training_plan_that_does_not_fit_is_refused)
 		 .step = "check_training_plan",
 		 .data = "{'zone_id':'usw2-az2'}",
 		 .answers = PLAN("Scheduled", "4"),
-		 .says = {"advance", "warning: the training plan begins at 2026-03-01"}},
+		 .says = {"advance", "warning: the training plan starts at 2026-03-01"}},
 		{.id = "CC-05 other type",
 		 CREATE =
 			 "{'zone':'us-west-2b','instance_type':'ml.p5e.48xlarge','count':4,"
@@ -87,7 +88,7 @@ Test(domain_preflight, a_training_plan_near_its_end_is_said)
 		 .answers = PLAN_WITH("'EndTime':'2026-01-03T11:30:00Z'"),
 		 .says = {"advance",
 			  "warning: the training plan ends at 2026-01-03T11:30",
-			  "in 32 hours", "an hour before"}},
+			  "in 32 hours", "an hour earlier"}},
 		{.id = "CC-05 ends in months",
 		 CREATE = ON_PLAN,
 		 .step = "check_training_plan",
@@ -100,7 +101,7 @@ Test(domain_preflight, a_training_plan_near_its_end_is_said)
 		 .data = "{'zone_id':'usw2-az1'}",
 		 .answers = PLAN_WITH("'EndTime':'2026-03-03T11:30:00Z'"),
 		 .says = {"fail not-offered never", "ends at 2026-01-02T04:04:05Z",
-			  "none would stay", "a plan that ends later", "Extend"}},
+			  "none would remain", "a plan that ends later", "Extend"}},
 		{.id = "CC-05 extended: the part that is over does not count",
 		 CREATE = ON_PLAN,
 		 .step = "check_training_plan",
@@ -127,7 +128,7 @@ Test(domain_preflight, a_training_plan_near_its_end_is_said)
 	"'not there','field':'/zone','retry':1},{'step':'check_role','code':"            \
 	"'invalid-input','detail':'no trust','field':'/execution_role_arn','retry':1}]}"
 #define TWO_SAY                                                                          \
-	"2 things stand in the way: (1) not there; (2) no trust",                        \
+	"2 requirements are not met: (1) not there; (2) no trust",                       \
 		"not-offered not there (/zone",                                          \
 		"invalid-input no trust (/execution_role_arn", "!'preflight'"
 #define OTHERS_ROLE                                                                      \

@@ -101,7 +101,7 @@ Test(domain_rules, a_stack_fails_for_its_first_cause_not_for_the_echoes)
 			       tree("[{\"ResourceStatus\":\"CREATE_COMPLETE\"},"
 				    "{\"LogicalResourceId\":\"Cluster\","
 				    "\"ResourceStatus\":\"CREATE_IN_PROGRESS\"}]")),
-		"1 of 2 resources, Cluster is under way");
+		"1 of 2 resources, Cluster in progress");
 }
 
 Test(domain_rules, an_object_covers_what_is_wanted_of_it)

@@ -107,7 +107,7 @@ Test(domain_serving, without_any_prospect_of_a_node_nothing_is_begun)
 		 TRAINING,
 		 CHECK,
 		 .answers = "{" CLUSTER(",'InstanceGroups':[]") "," NODES(NODE("")) "}",
-		 .says = {"advance", "there is one"}},
+		 .says = {"advance", "available"}},
 	};
 
 	SCENES_HOLD(rows);

@@ -109,8 +109,7 @@ Test(domain_setup, nodes_have_come_when_the_service_lets_pods_onto_them)
 			 "'ClusterArn':'arn:x/abc','InstanceGroups':[{'InstanceGroupName':"
 			 "'gpu','CurrentCount':2,'TargetCount':2}]},'kubernetes:list nodes':{"
 			 "'items':[" TAINTED "," TAINTED "]}}",
-		 .says = {"wait: 0 of 2 nodes to be Ready in Kubernetes; 2 under health "
-			  "checks of the service"}},
+		 .says = {"wait: 0 of 2 nodes to be Ready in Kubernetes; 2 in health checks"}},
 	};
 
 	SCENES_HOLD(rows);
@@ -209,7 +208,7 @@ Test(domain_setup, a_chart_is_found_by_what_it_brings_not_by_its_release)
 				.id = k->name,
 				.kind = "reconcile_dependencies",
 				.data = "{'eks':{'name':'demo','vpc_id':'vpc-1'}}",
-				.says = {"advance", "!call", "it is used as it is",
+				.says = {"advance", "!call", "is used unchanged",
 					 "'ready'"}};
 
 			arena_init(&a, 0);

@@ -34,7 +34,8 @@ const char *access_hash(const char *secret, struct arena *a)
 
 static bool is_unknown(struct err *e)
 {
-	return err_set(e, ERR_UNAUTHENTICATED, "Unknown, expired or used up");
+	return err_set(e, ERR_UNAUTHENTICATED,
+		       "The link is unknown, expired or already used");
 }
 
 static struct principal principal_of(const struct db_rows *rows)

@@ -82,8 +82,10 @@ static bool token_id(struct call *c, const char **ret_id, struct err *e)
 		return false;
 	if (rows.n == 0)
 		return true;
-	err_set(e, ERR_STATE_CONFLICT, "This key has made the token %s already", *ret_id);
-	return err_fix(e, "Its secret is not stored. Revoke it and use a new key.");
+	err_set(e, ERR_STATE_CONFLICT,
+		"The idempotency key has already created the token %s", *ret_id);
+	return err_fix(e,
+		       "Its secret is not stored. Revoke the token and use a new key.");
 }
 
 static bool run_create_token(struct call *c, const void *in, struct reply *ret,

@@ -54,8 +54,9 @@ static bool choose_block(const json_t *vpcs, struct arena *a, struct cidr *ret,
 			return true;
 	}
 	err_set(e, ERR_CONFLICT,
-		"every /16 of 10.0.0.0/8 and 172.16.0.0/12 overlaps a VPC");
-	return err_fix(e, "Give vpc_cidr, or vpc_id of a VPC that exists.");
+		"Every /16 block of 10.0.0.0/8 and 172.16.0.0/12 overlaps an existing "
+		"VPC");
+	return err_fix(e, "Set vpc_cidr, or set vpc_id to use an existing VPC.");
 }
 
 static bool check_block(const json_t *vpcs, const char *wanted, struct arena *a,
@@ -64,7 +65,7 @@ static bool check_block(const json_t *vpcs, const char *wanted, struct arena *a,
 	const char *other;
 
 	if (!cidr_parse(wanted, ret) || ret->bits < 16 || ret->bits > 20) {
-		err_set(e, ERR_INVALID_INPUT, "vpc_cidr is not a block that can be used");
+		err_set(e, ERR_INVALID_INPUT, "vpc_cidr is not a valid block");
 		return err_field(e, "/vpc_cidr", wanted,
 				 "an IPv4 block of 16 to 20 bits without host bits, "
 				 "such as 10.42.0.0/16");
@@ -89,7 +90,7 @@ bool address_plan_make(const json_t *vpcs, const char *wanted, struct arena *a,
 	cidr_set_init(&taken, a);
 	for (size_t i = 0; i < 4; i++) {
 		if (!cidr_first_free(ret->vpc, 24, &taken, &subnet[i]))
-			return err_set(e, ERR_INTERNAL, "a block of %d bits has no room",
+			return err_set(e, ERR_INTERNAL, "A block of %d bits has no room",
 				       ret->vpc.bits);
 		cidr_set_add(&taken, subnet[i]);
 	}

@@ -180,20 +180,21 @@ void balancers_check_plan(struct step_ctx *c, struct exchange *x)
 	    !c->planning)
 		/* A cluster that is broken must be deletable all the same. */
 		step_warn(c,
-			  "its Kubernetes API does not answer (%s): load balancers could "
-			  "not be looked for",
+			  "load balancers could not be checked because the Kubernetes "
+			  "API does not answer (%s)",
 			  saw_why(c, "services"));
 	if (systems) {
 		e = step_fail(c, ERR_BLOCKED,
-			      "file systems that were made for claims stand in the "
-			      "network: %s",
+			      "File systems created for volume claims use the network: "
+			      "%s",
 			      systems);
-		err_fix(e, "Copy what is needed of them, delete these claims (the file "
-			   "systems go with them), then retry.");
+		err_fix(e,
+			"Copy the data that you need, delete these claims and with them "
+			"the file systems, then retry.");
 		return;
 	}
 	if (names)
-		step_warn(c, "the load balancers of these go, too: %s", names);
+		step_warn(c, "the load balancers of these are also deleted: %s", names);
 }
 
 /* --- deleted while their controller runs
@@ -227,14 +228,13 @@ static void await_controllers(struct step_ctx *c, const char *names)
 	struct err *e;
 
 	if (c->now_ms - c->step_since_ms < BALANCER_PATIENCE_MS) {
-		step_wait(c, 10, "the load balancers of %s to be gone", names);
+		step_wait(c, 10, "the load balancers of %s to be deleted", names);
 		return;
 	}
-	e = step_fail(c, ERR_BLOCKED, "load balancers hold the network: %s", names);
+	e = step_fail(c, ERR_BLOCKED, "Load balancers use the network: %s", names);
 	err_fix(e,
-		"Their controller has not removed them: see that its pods run and what "
-		"their events say (a load balancer with deletion protection stays). Then "
-		"retry.");
+		"Their controller has not deleted them. Check its pods and their events, "
+		"and turn off deletion protection of the load balancers. Then retry.");
 }
 
 void balancers_plan(struct step_ctx *c, struct exchange *x)
@@ -327,7 +327,7 @@ static bool revoke_one(struct step_ctx *c, struct exchange *x)
 							"GroupId", id, "IpPermissions",
 							rule));
 				x->what = arena_printf(c->arena,
-						       "Take the rule for %s out of the "
+						       "Remove the rule for %s from the "
 						       "security group %s",
 						       from, id);
 				return true;
@@ -344,21 +344,23 @@ void balancer_groups_plan(struct step_ctx *c, struct exchange *x)
 	struct err *e;
 
 	if (is_ours(c) && !saw_ok(c, "left") && !c->planning)
-		step_warn(
-			c,
-			"security groups of load balancers could not be looked for (%s)",
-			saw_why(c, "left"));
+		step_warn(c,
+			  "security groups of load balancers could not be checked (%s)",
+			  saw_why(c, "left"));
 	if (!id)
 		return;
 	if (json_array_size(interfaces) > 0) {
 		if (c->now_ms - c->step_since_ms < BALANCER_PATIENCE_MS) {
-			step_wait(c, 15, "interfaces of load balancers to go: %s",
-				  interface_names(c->arena, interfaces));
+			step_wait(
+				c, 15,
+				"the network interfaces of load balancers to be deleted: "
+				"%s",
+				interface_names(c->arena, interfaces));
 			return;
 		}
 		e = step_fail(c, ERR_BLOCKED,
-			      "load balancers whose objects are gone hold the network: "
-			      "%s",
+			      "Load balancers without Kubernetes objects use the "
+			      "network: %s",
 			      interface_names(c->arena, interfaces));
 		err_fix(e, "Delete these load balancers in EC2, then retry.");
 		return;
@@ -369,15 +371,15 @@ void balancer_groups_plan(struct step_ctx *c, struct exchange *x)
 	exchange_aws(x, AWS_EC2_DeleteSecurityGroup,
 		     json_packf(c->arena, "{s:s}", "GroupId", id));
 	x->what = arena_printf(c->arena,
-			       "Delete the security group %s, which the load balancer "
-			       "controller has left",
+			       "Delete the security group %s of the load balancer "
+			       "controller",
 			       id);
 }
 
 void balancer_groups_absorb(struct step_ctx *c, const struct answer *a)
 {
 	if (answer_is(a, "DependencyViolation"))
-		step_retry(c, ERR_BLOCKED, "something still uses the security group %s",
+		step_retry(c, ERR_BLOCKED, "the security group %s is still in use",
 			   c->item);
 	else if (answer_is(a, "InvalidPermission.NotFound"))
 		step_goto(c, c->step->name);

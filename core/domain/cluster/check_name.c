@@ -16,26 +16,27 @@ static void refuse_stack(struct step_ctx *c)
 {
 	struct err *e = step_fail(
 		c, ERR_FOREIGN_OBJECT,
-		"a stack named %s exists (%s) and was not made by this operation",
+		"A stack named %s exists (%s) and was not created by this operation",
 		name_stack(c), stack_status(c));
 
-	err_field(e, "/name", c->target, "a name that is not taken");
+	err_field(e, "/name", c->target, "a name that is not in use");
 	if (saw_ok(c, "eks"))
 		err_fix(e,
-			"The EKS cluster %s stands on it: use import_cluster to work with "
-			"it, or choose another name.",
+			"The EKS cluster %s belongs to this stack. Use import_cluster to "
+			"work with it, or choose another name.",
 			c->target);
 	else
-		err_fix(e, "Choose another name; the stack stays as it is.");
+		err_fix(e, "Choose another name. The stack is not changed.");
 }
 
 static void refuse_cluster(struct step_ctx *c)
 {
-	struct err *e =
-		step_fail(c, ERR_FOREIGN_OBJECT,
-			  "an EKS cluster named %s exists and is not ours", c->target);
+	struct err *e = step_fail(c, ERR_FOREIGN_OBJECT,
+				  "An EKS cluster named %s exists and does not belong to "
+				  "InstantStart",
+				  c->target);
 
-	err_field(e, "/name", c->target, "a name that is not taken");
+	err_field(e, "/name", c->target, "a name that is not in use");
 	err_fix(e, "Use import_cluster to work with it, or choose another name.");
 }
 
@@ -50,7 +51,7 @@ void control_plane_name_plan(struct step_ctx *c, struct exchange *x)
 	if (saw_refused(c, "eks"))
 		step_fail_saw(
 			c, "eks",
-			"whether an EKS cluster named %s exists could not be seen: %s",
+			"could not check whether an EKS cluster named %s exists: %s",
 			c->target, saw_why(c, "eks"));
 	else if (stack && !stack_missing(c) && !ours)
 		refuse_stack(c);

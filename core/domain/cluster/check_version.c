@@ -71,7 +71,7 @@ static const json_t *choose(const struct step_ctx *c, const json_t *list)
 
 static const char *day_of(struct step_ctx *c, const char *moment)
 {
-	return moment ? arena_printf(c->arena, "%.10s", moment) : "a date not told";
+	return moment ? arena_printf(c->arena, "%.10s", moment) : "an unknown date";
 }
 
 /* What it costs, and when it ends. */
@@ -83,26 +83,25 @@ static void say_support(struct step_ctx *c, const json_t *v)
 	int64_t end_ms;
 
 	if (is_status(v, "EXTENDED_SUPPORT", "extended-support")) {
-		step_warn(
-			c,
-			"Kubernetes %s has been in extended support since %s: the control "
-			"plane costs %s USD an hour instead of %s (list prices), and on "
-			"%s EKS upgrades it by itself",
-			name, day_of(c, end), price_extended, price_standard,
-			day_of(c, last));
+		step_warn(c,
+			  "Kubernetes %s has been in extended support since %s: the "
+			  "control plane costs %s USD per hour instead of %s (list "
+			  "prices), and EKS upgrades it automatically on %s",
+			  name, day_of(c, end), price_extended, price_standard,
+			  day_of(c, last));
 		return;
 	}
 	if (!end || !time_parse_rfc3339(end, &end_ms)) {
 		step_not_known(c, "kubernetes_version",
-			       "until when EKS supports Kubernetes %s", name);
+			       "how long EKS supports Kubernetes %s", name);
 		return;
 	}
 	if (end_ms - c->now_ms < SOON_DAYS * day_ms)
 		step_warn(
 			c,
-			"standard support of Kubernetes %s ends on %s: from then on the "
-			"control plane costs %s USD an hour instead of %s (list prices), "
-			"unless it is upgraded",
+			"Standard support of Kubernetes %s ends on %s: the control plane "
+			"then costs %s USD per hour instead of %s (list prices) unless "
+			"it is upgraded",
 			name, day_of(c, end), price_extended, price_standard);
 }
 
@@ -111,11 +110,10 @@ static void say_range(struct step_ctx *c, const char *version)
 	const char *newest = c->cfg->kubernetes_newest;
 
 	if (kubernetes_minor(version) > kubernetes_minor(newest))
-		step_warn(
-			c,
-			"HyperPod is known to take Kubernetes up to %s: %s may be refused "
-			"when the nodes are asked for",
-			newest, version);
+		step_warn(c,
+			  "HyperPod is known to support Kubernetes up to %s: %s may be "
+			  "rejected when the nodes are created",
+			  newest, version);
 }
 
 static void refuse(struct step_ctx *c, const json_t *list, const char *version,
@@ -134,11 +132,10 @@ static void not_told(struct step_ctx *c, const char *wanted)
 {
 	const char *version = wanted ? wanted : c->cfg->kubernetes_newest;
 
-	step_not_known(
-		c, "kubernetes_version",
-		"whether EKS has Kubernetes %s, and until when it is supported (%s)",
-		version,
-		saw_ok(c, "versions") ? "EKS listed no version" : saw_why(c, "versions"));
+	step_not_known(c, "kubernetes_version",
+		       "whether EKS supports Kubernetes %s, and until when (%s)", version,
+		       saw_ok(c, "versions") ? "EKS listed no versions"
+					     : saw_why(c, "versions"));
 	step_save_str(c, "kubernetes_version", version);
 	say_range(c, version);
 }
@@ -156,25 +153,25 @@ void check_version_plan(struct step_ctx *c, struct exchange *x)
 	}
 	row = wanted ? json_find(list, "clusterVersion", wanted) : choose(c, list);
 	if (!row && wanted) {
-		refuse(c, list, wanted, "EKS has no Kubernetes version");
+		refuse(c, list, wanted, "EKS does not offer the Kubernetes version");
 		return;
 	}
 	if (!row) {
 		e = step_fail(
 			c, ERR_NOT_OFFERED,
-			"EKS has no Kubernetes version from %s to %s, which HyperPod "
-			"takes",
+			"EKS offers no Kubernetes version from %s to %s, the versions "
+			"that HyperPod supports",
 			c->cfg->kubernetes_oldest, c->cfg->kubernetes_newest);
 		err_field(e, "/kubernetes_version", "",
 			  arena_printf(c->arena, "one of %s",
 				       texts_named(c->arena, list, "clusterVersion",
 						   LISTING_SHORT)));
-		err_fix(e, "Give kubernetes_version, one that EKS has.");
+		err_fix(e, "Set kubernetes_version to a version that EKS offers.");
 		return;
 	}
 	if (is_status(row, "UNSUPPORTED", "unsupported")) {
 		refuse(c, list, json_str_or(row, "clusterVersion", "?"),
-		       "EKS no longer makes clusters with Kubernetes");
+		       "EKS no longer creates clusters with Kubernetes");
 		return;
 	}
 	step_save_str(c, "kubernetes_version", json_str_at(row, "clusterVersion"));
@@ -185,7 +182,8 @@ void check_version_plan(struct step_ctx *c, struct exchange *x)
 				  json_str_or(row, "clusterVersion", ""), "because",
 				  json_bool_or(row, "defaultVersion", false)
 					  ? "EKS's default"
-					  : "the newest that HyperPod is known to take"));
+					  : "the newest version that HyperPod is known "
+					    "to support"));
 	say_range(c, json_str_or(row, "clusterVersion", ""));
 	say_support(c, row);
 }

@@ -33,18 +33,19 @@ static void check_existing(struct step_ctx *c)
 	json_array_foreach(subnets, i, s) {
 		if (!streq(json_str_at(s, "VpcId"), vpc_id)) {
 			struct err *e = step_fail(c, ERR_INVALID_INPUT,
-						  "the subnet %s is in another VPC, %s",
+						  "The subnet %s is in another VPC, %s",
 						  json_str_or(s, "SubnetId", ""),
 						  json_str_or(s, "VpcId", ""));
 			err_field(e, "/subnet_ids", json_str_at(s, "SubnetId"),
-				  "subnets of the VPC given as vpc_id");
+				  "subnets of the VPC in vpc_id");
 			return;
 		}
 		if (!zone_takes_eks(
 			    zone_find(zones, json_str_or(s, "AvailabilityZoneId", "")))) {
 			struct err *e =
 				step_fail(c, ERR_NOT_OFFERED,
-					  "EKS takes no control plane in zone %s",
+					  "EKS does not support control planes in zone "
+					  "%s",
 					  json_str_or(s, "AvailabilityZoneId", ""));
 			err_field(e, "/subnet_ids", json_str_at(s, "SubnetId"),
 				  "a subnet in another zone");
@@ -55,9 +56,9 @@ static void check_existing(struct step_ctx *c)
 	    streq(json_str_at(subnets, "0.AvailabilityZoneId"),
 		  json_str_at(subnets, "1.AvailabilityZoneId"))) {
 		struct err *e = step_fail(c, ERR_INVALID_INPUT,
-					  "a control plane needs subnets in two zones");
+					  "A control plane needs subnets in two zones");
 		err_field(e, "/subnet_ids", json_str_at(subnets, "0.AvailabilityZoneId"),
-			  "two subnets in two different zones");
+			  "two subnets in different zones");
 		return;
 	}
 	step_save(c, "network",
@@ -131,7 +132,7 @@ void choose_network_plan(struct step_ctx *c, struct exchange *x)
 		struct err *f = step_fail(c, ERR_INVALID_INPUT, "%s is not a zone of %s",
 					  wanted, c->where->region);
 		err_field(f, "/zone", wanted,
-			  "a name or id from list_availability_zones");
+			  "a name or ID from list_availability_zones");
 		return;
 	}
 	if (step_input(c, "vpc_id")) {
@@ -141,7 +142,7 @@ void choose_network_plan(struct step_ctx *c, struct exchange *x)
 	zones = not_refused(c, zones);
 	if (!zones_choose(zones, wanted, chosen)) {
 		step_fail(c, ERR_NOT_OFFERED,
-			  "%s has not two available zones that take EKS",
+			  "%s does not have two available zones that support EKS",
 			  c->where->region);
 		return;
 	}

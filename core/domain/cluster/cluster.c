@@ -24,16 +24,16 @@ bool cluster_mean(struct call *c, const char *name, struct cluster *ret, struct 
 	if (!DB(c->db, c->arena, &Q_cluster_mean, &rows, e, name, c->who->id))
 		return false;
 	if (rows.n == 0 && streq(name, "-")) {
-		err_set(e, ERR_NOT_FOUND, "no cluster is selected");
+		err_set(e, ERR_NOT_FOUND, "No cluster is selected");
 		err_field(e, "/cluster", name, "the name of a cluster");
 		return err_fix(e, "Name the cluster, or select one with select_cluster.");
 	}
 	if (rows.n == 0) {
-		err_set(e, ERR_NOT_FOUND, "there is no cluster named %s", name);
+		err_set(e, ERR_NOT_FOUND, "There is no cluster named %s", name);
 		err_field(e, "/cluster", name, hint(c, name));
 		return err_fix(e,
-			       "Use a name from list_clusters. Create the cluster with "
-			       "create_cluster, or import it with import_cluster.");
+			       "Use a name from list_clusters, or create a cluster with "
+			       "create_cluster, or import one with import_cluster.");
 	}
 	ret->name = db_text(&rows, 0, "name");
 	ret->eks_name = db_text(&rows, 0, "eks_name");

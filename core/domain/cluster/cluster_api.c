@@ -206,7 +206,8 @@ static bool run_forget_cluster(struct call *c, const void *in, struct reply *ret
 		return false;
 	if (!k.imported) {
 		err_set(e, ERR_STATE_CONFLICT,
-			"%s was made here: forgetting it would orphan what it owns",
+			"%s was created by InstantStart: forgetting it would leave its "
+			"objects without an owner",
 			k.name);
 		return err_fix(e, "Use delete_cluster.");
 	}
@@ -316,7 +317,7 @@ static bool is_shared(struct call *c, const char *name, struct err *e)
 	if (rows.n == 0)
 		return true;
 	err_set(e, ERR_BLOCKED,
-		"the cluster %s has nodes in the network of %s: group %s in %s",
+		"The cluster %s has nodes in the network of %s: group %s in %s",
 		db_text(&rows, 0, "cluster"), name, db_text(&rows, 0, "instance_group"),
 		db_text(&rows, 0, "subnet"));
 	for (int i = 1; i < rows.n; i++)
@@ -337,8 +338,8 @@ static bool run_delete_cluster(struct call *c, const void *in, struct reply *ret
 	if (!cluster_mean(c, q->cluster, &k, e))
 		return false;
 	if (k.imported) {
-		err_set(e, ERR_STATE_CONFLICT, "%s was imported: we did not make it",
-			k.name);
+		err_set(e, ERR_STATE_CONFLICT,
+			"%s was imported and not created by InstantStart", k.name);
 		return err_fix(e, "Use forget_cluster to remove it from the catalog.");
 	}
 	if (!is_shared(c, k.name, e) ||

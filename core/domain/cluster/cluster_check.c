@@ -40,13 +40,13 @@ static void check_network(struct check *k)
 	size_t subnets = json_len_at(k->in, "subnet_ids");
 
 	if (get(k, "vpc_id") && subnets != 2)
-		refuse(k, "subnet_ids", "an existing VPC needs its two subnets named", "",
-		       "two subnets in two zones");
+		refuse(k, "subnet_ids", "an existing VPC requires two subnets", "",
+		       "two subnets in different zones");
 	if (!get(k, "vpc_id") && subnets)
-		refuse(k, "vpc_id", "subnets are given without their VPC", "",
+		refuse(k, "vpc_id", "subnets require their VPC", "",
 		       "the VPC of the subnets");
 	if (get(k, "vpc_id") && get(k, "vpc_cidr"))
-		refuse(k, "vpc_cidr", "an existing VPC has its addresses already",
+		refuse(k, "vpc_cidr", "an existing VPC already has addresses",
 		       get(k, "vpc_cidr"), "vpc_id or vpc_cidr, not both");
 }
 
@@ -57,10 +57,10 @@ static void check_capacity(struct check *k)
 
 	if (streq(type, "training_plan") && !plan)
 		refuse(k, "training_plan_arn",
-		       "capacity from a training plan needs the plan", "",
+		       "capacity from a training plan requires the plan", "",
 		       "the ARN of an active training plan");
 	if (plan && !streq(type, "training_plan"))
-		refuse(k, "capacity_type", "a training plan is given", type,
+		refuse(k, "capacity_type", "a training plan is set", type,
 		       "training_plan");
 }
 
@@ -96,7 +96,7 @@ static void check_health(struct check *k)
 
 		if (!streq(name, "InstanceStress") &&
 		    !streq(name, "InstanceConnectivity"))
-			refuse(k, "deep_health_checks", "no such check", name,
+			refuse(k, "deep_health_checks", "unknown health check", name,
 			       "InstanceStress or InstanceConnectivity");
 	}
 }
@@ -122,8 +122,8 @@ static void check_version(struct check *k)
 	const char *oldest = k->cfg->kubernetes_oldest;
 
 	if (version && kubernetes_minor(version) < kubernetes_minor(oldest))
-		refuse(k, "kubernetes_version", "HyperPod takes no version this old",
-		       version,
+		refuse(k, "kubernetes_version",
+		       "HyperPod does not support a version this old", version,
 		       arena_printf(k->arena, "%s to %s, or newer at your own risk",
 				    oldest, k->cfg->kubernetes_newest));
 }
@@ -131,8 +131,8 @@ static void check_version(struct check *k)
 static void check_scripts(struct check *k)
 {
 	if (get(k, "lifecycle_on_create") && !get(k, "lifecycle_s3_uri"))
-		refuse(k, "lifecycle_s3_uri", "an own script needs its folder", "",
-		       "s3://sagemaker-…/folder");
+		refuse(k, "lifecycle_s3_uri", "a lifecycle script requires its folder",
+		       "", "s3://sagemaker-…/folder");
 }
 
 /* Whether there is such a zone, AWS's list says later; a region is never one. */
@@ -141,9 +141,9 @@ static void check_zone(struct check *k)
 	const char *zone = get(k, "zone");
 
 	if (zone && zone_is_region(zone))
-		refuse(k, "zone", "that is the name of a region", zone,
+		refuse(k, "zone", "this is the name of a region", zone,
 		       arena_printf(k->arena,
-				    "a zone, like %sa: list_availability_zones has them",
+				    "a zone such as %sa: see list_availability_zones",
 				    zone));
 }
 

@@ -49,7 +49,7 @@ static void clear_wreck_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	if (streq(status, "DELETE_IN_PROGRESS") ||
 	    streq(status, "ROLLBACK_IN_PROGRESS")) {
-		step_wait(c, 15, "the earlier stack %s, which is %s", name_stack(c),
+		step_wait(c, 15, "the earlier stack %s in state %s", name_stack(c),
 			  status);
 		return;
 	}
@@ -67,7 +67,7 @@ static void clear_wreck_absorb(struct step_ctx *c, const struct answer *a)
 		step_fail_answer(c, a, "the failed stack %s could not be deleted",
 				 name_stack(c));
 	else
-		step_wait(c, 10, "the failed stack %s to be gone", name_stack(c));
+		step_wait(c, 10, "the failed stack %s to be deleted", name_stack(c));
 }
 
 /* --- the stack ----------------------------------------------------------- */
@@ -113,7 +113,9 @@ static void create_stack_plan(struct step_ctx *c, struct exchange *x)
 		if (!step_tagged_ours(c, json_at(stack_seen(c), "Tags"))) {
 			struct err *e = step_fail(
 				c, ERR_FOREIGN_OBJECT,
-				"a stack named %s exists and is not ours", name_stack(c));
+				"A stack named %s exists and does not belong to "
+				"InstantStart",
+				name_stack(c));
 			err_fix(e, "Choose another name for the cluster.");
 			return;
 		}
@@ -135,12 +137,11 @@ static void create_stack_plan(struct step_ctx *c, struct exchange *x)
 static void create_stack_absorb(struct step_ctx *c, const struct answer *a)
 {
 	if (answer_is(a, "AlreadyExistsException")) {
-		step_wait(c, 5, "a look at the stack %s, which exists already",
-			  name_stack(c));
+		step_wait(c, 5, "the existing stack %s to be checked", name_stack(c));
 		return;
 	}
 	if (!a->ok) {
-		step_fail_answer(c, a, "the stack %s was refused", name_stack(c));
+		step_fail_answer(c, a, "the stack %s was rejected", name_stack(c));
 		return;
 	}
 	step_own(c, "cloudformation:stack", name_stack(c), json_str_at(a->out, "StackId"),
@@ -179,15 +180,16 @@ static void stack_failed(struct step_ctx *c)
 	const char *logical = json_str_or(first, "LogicalResourceId", "");
 	const char *reason = json_str_or(first, "ResourceStatusReason", "");
 	struct err *e =
-		step_fail(c, ERR_STACK_FAILED, "the stack %s failed at %s: %s",
+		step_fail(c, ERR_STACK_FAILED, "The stack %s failed at %s: %s",
 			  name_stack(c), logical[0] ? logical : "an unnamed resource",
 			  reason[0] ? reason : stack_status(c));
 
 	err_because(e, json_str_or(first, "ResourceType", "cloudformation"),
 		    json_str_or(first, "ResourceStatus", stack_status(c)), reason, NULL);
 	choose_network_refused(c, reason);
-	err_fix(e, "Remove the cause, then retry the operation: the failed stack is "
-		   "deleted and made again, with zones and blocks chosen anew.");
+	err_fix(e,
+		"Resolve the cause, then retry the operation. The failed stack is deleted "
+		"and created again, with newly chosen zones and address blocks.");
 	denial_explain(e, reason, c->arena);
 }
 
@@ -264,7 +266,7 @@ static void api_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	}
 	/* The access entry of a new cluster works after some seconds. */
-	step_wait(c, 5, "the Kubernetes API of %s to let us in (%s)", c->target,
+	step_wait(c, 5, "access to the Kubernetes API of %s (%s)", c->target,
 		  saw_why(c, "api"));
 }
 
@@ -276,7 +278,7 @@ static bool tell_stack(struct step_ctx *c, json_t *row)
 }
 
 static const struct leaves leaves_stack = {
-	.cost = "The control plane and the NAT gateway are billed by the hour while they "
+	.cost = "The control plane and the NAT gateway are billed per hour while they "
 		"exist.",
 	.tell = tell_stack,
 };
@@ -289,24 +291,26 @@ static const char *stack_moved(struct step_ctx *c)
 
 	if (stack_missing(c))
 		return arena_printf(c->arena,
-				    "the stack %s has vanished: somebody deleted it",
+				    "the stack %s was deleted outside InstantStart",
 				    name_stack(c));
 	if (!stack_seen(c))
 		return NULL;
 	if (made && !streq(made, json_str_or(stack_seen(c), "StackId", made)))
 		return arena_printf(c->arena,
-				    "another stack named %s stands where ours was: "
-				    "somebody made it anew",
+				    "the stack %s was replaced outside InstantStart by "
+				    "another of the same name",
 				    name_stack(c));
 	if (str_starts(status, "DELETE_"))
-		return arena_printf(c->arena, "somebody is deleting the stack %s (%s)",
-				    name_stack(c), status);
+		return arena_printf(
+			c->arena,
+			"the stack %s is being deleted outside InstantStart (%s)",
+			name_stack(c), status);
 	return NULL;
 }
 
 static const struct wait stack_wait = {
-	.rule = "A stack has no limit unless it is given one; an EKS control plane takes 8 "
-		"to 20 minutes",
+	.rule = "A stack has no time limit by default. An EKS control plane takes 8 to "
+		"20 minutes",
 	.moved = stack_moved,
 };
 

@@ -65,7 +65,7 @@ static void stack_blocked(struct step_ctx *c)
 	const char *left = interface_names(
 		c->arena, json_at(saw(c, "interfaces"), "NetworkInterfaces"));
 	struct err *e =
-		step_fail(c, ERR_BLOCKED, "the stack %s could not be deleted: %s (%s)",
+		step_fail(c, ERR_BLOCKED, "The stack %s could not be deleted: %s (%s)",
 			  name_stack(c), json_str_or(cause, "LogicalResourceId", "?"),
 			  json_str_or(cause, "ResourceStatusReason", "no reason given"));
 
@@ -74,7 +74,7 @@ static void stack_blocked(struct step_ctx *c)
 	if (left)
 		err_because(e, "ec2:network-interfaces", "", left, NULL);
 	err_fix(e, "%s",
-		left ? "Remove what holds these network interfaces, then retry."
+		left ? "Remove what uses these network interfaces, then retry."
 		     : "Remove what the reason names, then retry.");
 }
 
@@ -102,7 +102,7 @@ static void stack_plan(struct step_ctx *c, struct exchange *x)
 		step_counted(c, "stack_deletes");
 	if (streq(status, "DELETE_IN_PROGRESS") ||
 	    strstr(status, "ROLLBACK_IN_PROGRESS")) {
-		step_wait(c, 20, "the stack %s, which is %s", name_stack(c), status);
+		step_wait(c, 20, "the stack %s in state %s", name_stack(c), status);
 		return;
 	}
 	/* A failed delete is sent again once in every try. */
@@ -192,8 +192,8 @@ static const struct step steps[] = {
 	 .leaves = &leaves_deletion,
 	 .wait = &wait_deletion},
 	TEARDOWN_HYPERPOD_STEP,
-	TEARDOWN_STEP("delete_interfaces", "network", "Remove left-over interfaces",
-		      teardown_interfaces, NULL),
+	TEARDOWN_STEP("delete_interfaces", "network",
+		      "Remove remaining network interfaces", teardown_interfaces, NULL),
 	{.name = "delete_balancer_groups",
 	 .phase = "network",
 	 .title = "Delete the security groups of load balancers",
@@ -215,7 +215,7 @@ static const struct step steps[] = {
 	 .seen = read_seen,
 	 .plan = teardown_subnets_plan,
 	 .absorb = teardown_subnets_absorb},
-	TEARDOWN_STEP("delete_blocks", "network", "Take added address blocks back",
+	TEARDOWN_STEP("delete_blocks", "network", "Remove added address blocks",
 		      teardown_blocks, NULL),
 	{.name = "delete_stack",
 	 .phase = "stack",
@@ -236,7 +236,7 @@ static const struct step steps[] = {
 	TEARDOWN_STEP("delete_fsx_csi_role", "roles", "Delete the FSx CSI driver's role",
 		      teardown_role, &teardown_role_fsx_csi),
 	TEARDOWN_STEP("delete_load_balancers_role", "roles",
-		      "Delete the load-balancer controller's role", teardown_role,
+		      "Delete the AWS Load Balancer Controller's role", teardown_role,
 		      &teardown_role_load_balancers),
 	TEARDOWN_STEP("delete_autoscaling_role", "roles",
 		      "Delete the role for autoscaling", teardown_role,
@@ -253,7 +253,7 @@ static const struct step steps[] = {
 		      "Delete the role of the inference operator's load balancers",
 		      teardown_role, &teardown_role_inference_load),
 	TEARDOWN_STEP("delete_gated_models_role", "roles",
-		      "Delete the role that fetches gated models", teardown_role,
+		      "Delete the role for gated model downloads", teardown_role,
 		      &teardown_role_gated_models),
 	TEARDOWN_STEP("delete_identity_provider", "roles", "Delete the identity provider",
 		      oidc_remove, NULL),
@@ -269,7 +269,7 @@ static const struct step steps[] = {
 	 .leaves = &leaves_deletion,
 	 .wait = &wait_deletion},
 	TEARDOWN_STEP("delete_certificate_bucket", "remains",
-		      "Delete the bucket for certificates", tls_bucket_remove, NULL),
+		      "Delete the certificate bucket", tls_bucket_remove, NULL),
 	TEARDOWN_STEP("delete_logs", "remains", "Delete the log groups", teardown_logs,
 		      NULL),
 	{.name = "delete_objects",
@@ -312,8 +312,8 @@ const struct kind kind_delete_cluster = {
 	.deadline_s = 8 * 3600,
 	.locks = lock_cluster,
 	.no_undo =
-		"What a deletion has removed does not come back. Without undo it stops "
-		"where it is; a retry goes on.",
+		"A deletion cannot be undone. Without undo, it stops where it is, and a "
+		"retry continues it.",
 	.stopped = stopped,
 	.kube_silent_s = 3 * 60,
 };

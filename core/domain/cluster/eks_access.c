@@ -64,19 +64,19 @@ void eks_access_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	if (saw_missing(c, "eks")) {
 		struct err *e = step_fail(c, ERR_CLOUD_NOT_FOUND,
-					  "there is no EKS cluster named %s in %s",
+					  "There is no EKS cluster named %s in %s",
 					  eks_name(c), c->where->region);
-		err_fix(e, "Create it first, or give the name of one that exists.");
+		err_fix(e, "Create it first, or use the name of an existing cluster.");
 		return;
 	}
 	if (streq(status, "CREATING") || streq(status, "UPDATING") ||
 	    streq(status, "PENDING")) {
-		step_wait(c, 15, "the EKS cluster %s, which is %s", eks_name(c), status);
+		step_wait(c, 15, "the EKS cluster %s in state %s", eks_name(c), status);
 		return;
 	}
 	if (!streq(status, "ACTIVE")) {
 		struct err *e =
-			step_fail(c, ERR_CLUSTER_FAILED, "the EKS cluster %s is %s",
+			step_fail(c, ERR_CLUSTER_FAILED, "The EKS cluster %s is %s",
 				  eks_name(c), status);
 		err_because(e, "eks:DescribeCluster",
 			    json_str_at(cluster, "health.issues.0.code"),
@@ -86,7 +86,7 @@ void eks_access_plan(struct step_ctx *c, struct exchange *x)
 	if (streq(mode, "CONFIG_MAP")) {
 		struct err *e = step_fail(
 			c, ERR_STATE_CONFLICT,
-			"the EKS cluster %s uses authentication mode CONFIG_MAP",
+			"The EKS cluster %s uses authentication mode CONFIG_MAP",
 			eks_name(c));
 		err_field(e, "", mode, "API or API_AND_CONFIG_MAP");
 		err_fix(e,

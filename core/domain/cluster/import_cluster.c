@@ -68,7 +68,7 @@ static void access_plan(struct step_ctx *c, struct exchange *x)
 	}
 	e = step_fail_saw(
 		c, "nodes",
-		"%s may not read nodes in %s (%s): its access entry has no policy",
+		"%s cannot read nodes in %s (%s): its access entry has no policy",
 		c->where->caller_arn, eks_name(c), saw_why(c, "nodes"));
 	err_fix(e, "Run: %s", associate_policy(c));
 }
@@ -91,22 +91,23 @@ static void access_failed(struct step_ctx *c)
 	if (refused) {
 		e = step_fail(
 			c, ERR_CLOUD_DENIED,
-			"the Kubernetes API of %s does not know %s: there is no access "
+			"The Kubernetes API of %s does not accept %s: there is no access "
 			"entry",
 			eks_name(c), c->where->caller_arn);
 		err_fix(e, "Run: %s && %s", create_entry(c), associate_policy(c));
 	} else {
 		e = step_fail(c, ERR_CLOUD_UNREACHABLE,
-			      "the Kubernetes API of %s does not answer us", eks_name(c));
+			      "The Kubernetes API of %s does not answer", eks_name(c));
 		e->retry = RETRY_HUMAN;
 		if (json_len_at(c->data, "eks.public_cidrs"))
 			err_fix(e,
-				"Its endpoint lets in %s only: add our address, or run us "
-				"inside its VPC. Then retry.",
+				"Its endpoint accepts only %s. Add the address of this "
+				"installation, or run InstantStart inside the VPC. Then "
+				"retry.",
 				cidrs);
 		else
-			err_fix(e, "Its endpoint is private: run us inside its VPC. Then "
-				   "retry.");
+			err_fix(e, "Its endpoint is private. Run InstantStart inside the "
+				   "VPC, then retry.");
 	}
 	for (size_t i = 0; i < last.n_causes; i++)
 		err_because(e, last.cause[i].source, last.cause[i].code,
@@ -186,8 +187,7 @@ static void warn_of_unseen(struct step_ctx *c)
 		const char *code = json_string_value(why);
 
 		if (code && *code)
-			step_warn(c,
-				  "the HyperPod cluster %s could not be looked at (%s)",
+			step_warn(c, "the HyperPod cluster %s could not be read (%s)",
 				  name, code);
 	}
 }
@@ -200,13 +200,13 @@ static void hyperpod_plan(struct step_ctx *c, struct exchange *x)
 	(void)x;
 	if (wanted_name(c) && !found && !saw_missing(c, "named")) {
 		step_fail_saw(c, "named",
-			      "the HyperPod cluster %s could not be looked at (%s)",
+			      "the HyperPod cluster %s could not be read (%s)",
 			      wanted_name(c), saw_why(c, "named"));
 		return;
 	}
 	if (wanted_name(c) && !found) {
 		e = step_fail(c, ERR_CLOUD_NOT_FOUND,
-			      "there is no HyperPod cluster named %s", wanted_name(c));
+			      "There is no HyperPod cluster named %s", wanted_name(c));
 		err_field(e, "/hyperpod_name", wanted_name(c),
 			  "a cluster of this region");
 		return;
@@ -217,7 +217,7 @@ static void hyperpod_plan(struct step_ctx *c, struct exchange *x)
 			      eks_name(c));
 		err_field(e, "/hyperpod_name", wanted_name(c),
 			  json_str_or(found, "Orchestrator.Eks.ClusterArn",
-				      "a cluster that EKS orchestrates"));
+				      "a HyperPod cluster on EKS"));
 		return;
 	}
 	if (found)
@@ -285,7 +285,7 @@ const struct kind kind_import_cluster = {
 	.title = "Import a cluster",
 	.steps = steps,
 	.deadline_s = 3600,
-	.no_undo =
-		"An import changes nothing in AWS. forget_cluster takes its record away.",
+	.no_undo = "An import changes nothing in AWS. forget_cluster removes the cluster "
+		   "from the catalog.",
 	.locks = lock_cluster,
 };

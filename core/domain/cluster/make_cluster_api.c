@@ -18,14 +18,14 @@ static bool taken_fix(struct err *e, const char *status, const char *operation,
 	if (operation && (streq(state, "failed") || streq(state, "cancelled")))
 		return err_fix(
 			e,
-			"Retry the operation %s with retry_operation: it goes on where "
+			"Retry the operation %s with retry_operation. It continues where "
 			"it stopped. Or choose another name.",
 			operation);
 	if (streq(status, "in_service"))
 		return err_fix(
-			e, "It exists and is in service: nothing needs to be done. Look "
-			   "at it with get_cluster, or choose another name.");
-	return err_fix(e, "Look at it with get_cluster, or choose another name.");
+			e, "The cluster exists and is in service. See get_cluster, or "
+			   "choose another name.");
+	return err_fix(e, "See get_cluster, or choose another name.");
 }
 
 static bool check_taken(struct call *c, const char *name, struct err *e)
@@ -39,9 +39,9 @@ static bool check_taken(struct call *c, const char *name, struct err *e)
 	if (rows.n == 0)
 		return true;
 	status = db_text(&rows, 0, "status");
-	err_set(e, ERR_STATE_CONFLICT, "there is a cluster named %s already (%s)", name,
+	err_set(e, ERR_STATE_CONFLICT, "A cluster named %s already exists (%s)", name,
 		status);
-	err_field(e, "/name", name, "a name that is not taken");
+	err_field(e, "/name", name, "a name that is not in use");
 	err_because(e, "operation", db_text(&rows, 0, "operation_state"),
 		    db_text(&rows, 0, "operation"), NULL);
 	return taken_fix(e, status, db_text(&rows, 0, "operation"),

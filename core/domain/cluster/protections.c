@@ -147,12 +147,12 @@ static const char *rights_unread(struct step_ctx *c)
 }
 
 static const struct protection rights = {
-	"a policy that denies our role",
+	"a policy that denies the InstantStart role",
 	rights_read,
 	rights_hold,
 	rights_unread,
-	"A service control policy or an explicit deny forbids %s to our role: have it "
-	"allowed for the time of the deletion.",
+	"A service control policy or an explicit deny denies %s to the InstantStart "
+	"role. Have it allowed until the deletion is complete.",
 	.optional = true};
 
 const struct protection *const cluster_protections[] = {&stack, &control_plane,

@@ -39,5 +39,5 @@ const struct kind kind_remove_hyperpod_cluster = {
 	.steps = steps,
 	.deadline_s = 4 * 3600,
 	.locks = lock_cluster,
-	.no_undo = "What a deletion has removed does not come back.",
+	.no_undo = "A deletion cannot be undone.",
 };

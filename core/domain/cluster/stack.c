@@ -30,7 +30,7 @@ bool stack_refused(struct step_ctx *c)
 {
 	if (stack_seen(c) || stack_missing(c))
 		return false;
-	step_fail_saw(c, "stack", "CloudFormation would not describe %s: %s",
+	step_fail_saw(c, "stack", "CloudFormation could not describe %s: %s",
 		      name_stack(c), saw_why(c, "stack"));
 	return true;
 }
@@ -87,5 +87,5 @@ const char *stack_progress(struct arena *a, const json_t *resources)
 	}
 	if (!busy)
 		return arena_printf(a, "%zu of %zu resources", done, n);
-	return arena_printf(a, "%zu of %zu resources, %s is under way", done, n, busy);
+	return arena_printf(a, "%zu of %zu resources, %s in progress", done, n, busy);
 }

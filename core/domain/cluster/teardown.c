@@ -187,17 +187,18 @@ void teardown_interfaces_plan(struct step_ctx *c, struct exchange *x)
 	if (id) {
 		remove_one(c, x, AWS_EC2_DeleteNetworkInterface,
 			   json_packf(c->arena, "{s:s}", "NetworkInterfaceId", id), id,
-			   "Delete the left-over interface");
+			   "Delete the remaining network interface");
 		return;
 	}
 	if (json_array_size(list) == 0)
 		return;
 	if (step_waited_ms(c) < INTERFACE_PATIENCE_MS) {
-		step_wait(c, 15, "network interfaces in the compute subnets to go: %s",
+		step_wait(c, 15,
+			  "network interfaces in the compute subnets to be deleted: %s",
 			  interface_names(c->arena, list));
 		return;
 	}
-	e = step_fail(c, ERR_BLOCKED, "network interfaces hold the compute subnets: %s",
+	e = step_fail(c, ERR_BLOCKED, "Network interfaces use the compute subnets: %s",
 		      interface_names(c->arena, list));
 	err_fix(e, "Remove what uses these network interfaces, then retry.");
 }
@@ -259,8 +260,8 @@ void teardown_subnets_absorb(struct step_ctx *c, const struct answer *a)
 		c->arena, json_at(saw(c, "interfaces"), "NetworkInterfaces"));
 
 	if (answer_is(a, "DependencyViolation")) {
-		step_retry(c, ERR_BLOCKED, "something still uses the subnet %s: %s",
-			   c->item, holders ? holders : a->message);
+		step_retry(c, ERR_BLOCKED, "the subnet %s is still in use: %s", c->item,
+			   holders ? holders : a->message);
 		return;
 	}
 	if (a->ok || a->errc == ERR_CLOUD_NOT_FOUND)
@@ -303,7 +304,7 @@ void teardown_blocks_plan(struct step_ctx *c, struct exchange *x)
 	}
 	remove_one(c, x, AWS_EC2_DisassociateVpcCidrBlock,
 		   json_packf(c->arena, "{s:s}", "AssociationId", id), id,
-		   "Take the address block back");
+		   "Remove the address block");
 }
 
 /* --- log groups

@@ -160,7 +160,7 @@ static void not_deleted(struct step_ctx *c, const struct answer *a, const json_t
 	struct err *e;
 
 	if (streq(json_str_at(fault, "Code"), "InternalError")) {
-		step_retry(c, ERR_CLOUD_REFUSED, "S3 could not delete %s now",
+		step_retry(c, ERR_CLOUD_REFUSED, "S3 could not delete %s",
 			   json_str_or(fault, "Key", "?"));
 		return;
 	}

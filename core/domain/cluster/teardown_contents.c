@@ -37,9 +37,9 @@ static bool is_counted(const struct step_ctx *c)
 
 static bool has_lock(const struct step_ctx *c)
 {
-	return streq(json_str_at(saw(c, "lock"),
-				 "ObjectLockConfiguration.ObjectLockEnabled"),
-		     "Enabled");
+	return streq(
+		json_str_at(saw(c, "lock"), "ObjectLockConfiguration.ObjectLockEnabled"),
+		"Enabled");
 }
 
 /* --- reads ---------------------------------------------------------------------------
@@ -299,14 +299,14 @@ static bool names_are_known(struct step_ctx *c)
 
 	json_array_foreach(json_at(c->input, "delete_buckets"), i, v)
 		if (!streq(json_string_value(v), name_bucket(c))) {
-			struct err *e = step_fail(
-				c, ERR_INVALID_INPUT,
-				"the bucket %s was not made for clusters: its objects "
-				"are not ours to delete",
-				json_string_value(v));
+			struct err *e =
+				step_fail(c, ERR_INVALID_INPUT,
+					  "The bucket %s was not created for clusters. "
+					  "InstantStart does not delete its objects",
+					  json_string_value(v));
 			err_field(e, "/delete_buckets", json_string_value(v),
 				  name_bucket(c));
-			err_fix(e, "Empty and delete it yourself, or leave it out.");
+			err_fix(e, "Empty and delete it yourself, or omit it.");
 			return false;
 		}
 	return true;

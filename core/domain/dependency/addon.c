@@ -46,8 +46,8 @@ static bool leave_elsewhere(struct step_ctx *c, const struct component *k)
 		return false;
 	step_save(c, arena_printf(c->arena, "elsewhere.%s", k->name), json_true());
 	step_warn(c,
-		  "%s is installed by other means than its add-on (%s %s): it is used "
-		  "as it is. Ask with adopt to have it replaced.",
+		  "%s is not installed by its add-on (%s %s) and is used unchanged. To "
+		  "replace it, set adopt.",
 		  k->title, k->sign.plural, k->sign.name);
 	if (!c->planning)
 		component_state(c, k, "ready", NULL);
@@ -78,9 +78,10 @@ static void take_over(struct step_ctx *c, struct exchange *x, const struct compo
 	if (component_adopt(c, x, json_str_at(addon, "addonArn")))
 		return;
 	e = step_fail(c, ERR_FOREIGN_OBJECT,
-		      "the add-on %s is there and was not made by us", k->addon);
+		      "The add-on %s exists and was not created by InstantStart",
+		      k->addon);
 	err_field(e, "", json_str_or(addon, "addonVersion", "?"), "none");
-	err_fix(e, "Ask with adopt to take it over as it is.");
+	err_fix(e, "Set adopt to take it over unchanged.");
 }
 
 /*
@@ -97,7 +98,7 @@ static void keep_equal(struct step_ctx *c, struct exchange *x, const struct comp
 	if (!values && !streq(status, "UPDATE_FAILED"))
 		return;
 	if (streq(status, "CREATING") || streq(status, "UPDATING")) {
-		step_wait(c, 10, "the add-on %s, which is %s", k->addon, status);
+		step_wait(c, 10, "the add-on %s in state %s", k->addon, status);
 		return;
 	}
 	in = by_addon(c, k);
@@ -124,7 +125,7 @@ void addon_plan(struct step_ctx *c, struct exchange *x)
 	if (!component_wanted(c, k))
 		return;
 	if (streq(status, "DELETING")) {
-		step_wait(c, 10, "the add-on %s to be gone", k->addon);
+		step_wait(c, 10, "the add-on %s to be deleted", k->addon);
 		return;
 	}
 	if (addon && k->is_feature && k->role &&
@@ -174,7 +175,7 @@ void addon_absorb(struct step_ctx *c, const struct answer *a)
 		return;
 	}
 	if (!a->ok) {
-		step_fail_answer(c, a, "the add-on %s was refused", k->addon);
+		step_fail_answer(c, a, "the add-on %s was rejected", k->addon);
 		return;
 	}
 	if (streq(c->item, "adopt")) {
@@ -187,7 +188,7 @@ void addon_absorb(struct step_ctx *c, const struct answer *a)
 	}
 	if (streq(c->item, "clear")) {
 		step_save(c, arena_printf(c->arena, "cleared.%s", k->name), json_true());
-		step_wait(c, 5, "the failed add-on %s to be gone", k->addon);
+		step_wait(c, 5, "the failed add-on %s to be deleted", k->addon);
 		return;
 	}
 	step_own(c, "eks:addon", k->addon, json_str_at(a->out, "addon.addonArn"), "made");
@@ -211,7 +212,7 @@ static void addon_failed(struct step_ctx *c, const struct component *k,
 			 const json_t *addon)
 {
 	struct err *e = step_fail(
-		c, ERR_DEPENDENCY_FAILED, "the add-on %s is %s: %s", k->addon,
+		c, ERR_DEPENDENCY_FAILED, "The add-on %s is %s: %s", k->addon,
 		json_str_or(addon, "status", "gone"),
 		json_str_or(addon, "health.issues.0.message", "no reason given"));
 
@@ -234,7 +235,7 @@ static void degraded(struct step_ctx *c, const struct component *k, const json_t
 		addon_failed(c, k, addon);
 		return;
 	}
-	step_wait(c, 10, "the add-on %s, which is DEGRADED: %s", k->addon,
+	step_wait(c, 10, "the add-on %s in state DEGRADED: %s", k->addon,
 		  json_str_or(addon, "health.issues.0.message", code));
 }
 
@@ -272,14 +273,14 @@ static const char *addon_moved(struct step_ctx *c)
 		return NULL;
 	if (saw_missing(c, "addon") || streq(status, "DELETING"))
 		return arena_printf(c->arena,
-				    "the add-on %s is gone: somebody removed it while it "
-				    "was being installed",
+				    "the add-on %s was removed outside InstantStart "
+				    "during its installation",
 				    k->addon);
 	return NULL;
 }
 
 const struct wait wait_addon = {
-	.rule = "EKS gives an add-on up after 20 minutes at most",
+	.rule = "EKS stops the installation of an add-on after 20 minutes",
 	.moved = addon_moved,
 };
 
@@ -297,7 +298,7 @@ void addon_wait_plan(struct step_ctx *c, struct exchange *x)
 	} else if (streq(status, "DEGRADED")) {
 		degraded(c, k, addon);
 	} else if (streq(status, "CREATING") || streq(status, "UPDATING")) {
-		step_wait(c, 10, "the add-on %s, which is %s", k->addon, status);
+		step_wait(c, 10, "the add-on %s in state %s", k->addon, status);
 	} else if (!try_again(c, k, addon)) {
 		addon_failed(c, k, addon);
 	}

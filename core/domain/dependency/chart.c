@@ -124,10 +124,11 @@ static void recover(struct step_ctx *c, struct exchange *x, const struct compone
 		r.revision = helm_release_deployed(saw(c, "secrets"));
 	if (!is_ours(c)) {
 		struct err *e = step_fail(c, ERR_FOREIGN_OBJECT,
-					  "the release %s/%s is stuck in %s and was not "
-					  "begun by us",
+					  "The Helm release %s/%s is stuck in %s and was "
+					  "not started by InstantStart",
 					  k->ns, k->release, status);
-		err_fix(e, "When nobody works on it, run: helm %s %s -n %s. Then retry.",
+		err_fix(e,
+			"If nobody is working on it, run: helm %s %s -n %s. Then retry.",
 			forget ? "uninstall" : "rollback", k->release, k->ns);
 		return;
 	}
@@ -143,7 +144,7 @@ static void recover(struct step_ctx *c, struct exchange *x, const struct compone
 				      .name = helm_release_record(saw(c, "secrets"))});
 	else
 		exchange_helm(x, &t, &r);
-	x->what = arena_printf(c->arena, "Recover the release %s, stuck in %s",
+	x->what = arena_printf(c->arena, "Recover the Helm release %s, stuck in %s",
 			       k->release, status);
 	step_event(c, "recovery",
 		   json_pack("{s:s, s:s, s:I, s:I}", "release", k->release, "status",
@@ -180,11 +181,10 @@ static bool is_settled(struct step_ctx *c, const struct component *k, const json
 	if (json_bool_or(c->input, "adopt", false))
 		return false;
 	version = helm_release_chart_version(secrets, c->arena);
-	step_warn(
-		c,
-		"The release %s/%s (chart version %s) was not made by us: it is used as "
-		"it is",
-		k->ns, k->release, version ? version : "unknown");
+	step_warn(c,
+		  "The Helm release %s/%s (chart version %s) was not created by "
+		  "InstantStart and is used unchanged",
+		  k->ns, k->release, version ? version : "unknown");
 	return true;
 }
 
@@ -197,10 +197,11 @@ static bool refuse_foreign(struct step_ctx *c, const struct component *k,
 	if (is_ours(c) || json_bool_or(c->input, "adopt", false))
 		return false;
 	e = step_fail(c, ERR_FOREIGN_OBJECT,
-		      "the release %s/%s is %s and was not made by us", k->ns, k->release,
-		      status);
+		      "The Helm release %s/%s is %s and was not created by "
+		      "InstantStart",
+		      k->ns, k->release, status);
 	err_fix(e,
-		"Repair or remove it (helm history %s -n %s shows what it was). Then "
+		"Repair or remove it (helm history %s -n %s shows its history), then "
 		"retry.",
 		k->release, k->ns);
 	return true;
@@ -231,9 +232,9 @@ static bool leave_elsewhere(struct step_ctx *c, const struct component *k)
 	if (!o)
 		return false;
 	step_save(c, arena_printf(c->arena, "elsewhere.%s", k->name), json_true());
-	step_warn(c, "%s is installed %s: it is used as it is", k->title,
+	step_warn(c, "%s is installed %s and is used unchanged", k->title,
 		  owner ? arena_printf(c->arena, "as the release %s", owner)
-			: "by other means than Helm");
+			: "by a method other than Helm");
 	if (!c->planning)
 		component_state(c, k, "ready", NULL);
 	return true;
@@ -254,7 +255,7 @@ static bool is_too_early(struct step_ctx *c, const struct component *k)
 	step_warn(
 		c,
 		"%s is installed when a node is ready: until its pods run, its webhooks "
-		"would refuse %s",
+		"would reject %s",
 		k->title, k->intercepts);
 	if (!c->planning)
 		component_state(c, k, "waiting_for_nodes", NULL);
@@ -306,21 +307,22 @@ void chart_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	if (!chart) {
 		struct err *e =
-			step_fail(c, ERR_CONFIG, "no chart is pinned for %s", k->title);
+			step_fail(c, ERR_CONFIG, "No chart is pinned for %s", k->title);
 		err_fix(e,
-			"Set INSTANTSTART_CHARTS to a folder whose charts.json names %s.",
+			"Set INSTANTSTART_CHARTS to a directory whose charts.json names "
+			"%s.",
 			k->name);
 		return;
 	}
 	json_drop(c->data, arena_printf(c->arena, "early.%s", k->name));
 	status = helm_release_status(secrets, &revision, &modified_s);
 	if (helm_release_going(secrets)) {
-		step_wait(c, 2, "the record of the release %s to be gone", k->release);
+		step_wait(c, 2, "the record of the release %s to be deleted", k->release);
 		return;
 	}
 	if (status && (str_starts(status, "pending-") || streq(status, "uninstalling"))) {
 		if (!is_abandoned(c, modified_s))
-			step_wait(c, 15, "the release %s, which is %s", k->release,
+			step_wait(c, 15, "the Helm release %s in state %s", k->release,
 				  status);
 		else
 			recover(c, x, k, status, revision);
@@ -357,7 +359,7 @@ void chart_absorb(struct step_ctx *c, const struct answer *a)
 	if (!a->ok && a->errc == ERR_CLOUD_CONFLICT) {
 		const char *last = strrchr(a->message, '\n');
 
-		step_wait(c, 15, "Helm to be let at the release %s: %s", k->release,
+		step_wait(c, 15, "Helm to get access to the release %s: %s", k->release,
 			  last ? last + 1 : a->message);
 		return;
 	}
@@ -368,12 +370,11 @@ void chart_absorb(struct step_ctx *c, const struct answer *a)
 	}
 	if (!a->ok) {
 		struct err *e = step_fail(c, ERR_DEPENDENCY_FAILED,
-					  "helm could not install %s", k->title);
+					  "Helm could not install %s", k->title);
 		err_because(e, "helm", a->code, a->text ? a->text : a->message, NULL);
 		err_fix(e,
-			"The cause holds Helm's own words: remove what they name, or pin "
-			"another version of the chart, then retry. What was installed "
-			"before stays.");
+			"The cause is Helm's message. Resolve it or pin another version "
+			"of the chart, then retry. What was installed before is kept.");
 		return;
 	}
 	step_own(c, "helm:release", arena_printf(c->arena, "%s/%s", k->ns, k->release),

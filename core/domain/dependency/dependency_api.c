@@ -125,7 +125,7 @@ static bool check_names(const struct str_list *names, struct err *e)
 {
 	for (size_t i = 0; i < names->n; i++)
 		if (!component_find(names->v[i])) {
-			err_set(e, ERR_INVALID_INPUT, "there is no component %s",
+			err_set(e, ERR_INVALID_INPUT, "There is no component %s",
 				names->v[i]);
 			return err_field(e, "/components", names->v[i],
 					 "a name from get_dependencies");

@@ -40,7 +40,7 @@ void component_settle(struct step_ctx *c, struct exchange *x, const json_t *tags
 	c->item = "keep";
 	exchange_aws(x, AWS_EKS_TagResource,
 		     json_packf(c->arena, "{s:s, s:O}", "resourceArn", arn, "tags", tag));
-	x->what = arena_printf(c->arena, "Keep %s without the feature that brought it",
+	x->what = arena_printf(c->arena, "Keep %s without the feature that installed it",
 			       arn);
 }
 
@@ -102,12 +102,11 @@ static void bound_to_other(struct step_ctx *c, struct exchange *x,
 				       json_str_or(one, "roleArn", "?"));
 		return;
 	}
-	e = step_fail(c, ERR_FOREIGN_OBJECT, "the service account %s/%s is bound to %s",
+	e = step_fail(c, ERR_FOREIGN_OBJECT, "The service account %s/%s is bound to %s",
 		      k->ns, k->service_account, json_str_or(one, "roleArn", "?"));
 	err_field(e, "", json_str_at(one, "roleArn"), role);
-	err_fix(e,
-		"It belongs to somebody else: whoever made that pod identity association "
-		"must free the service account. Then retry.");
+	err_fix(e, "Ask the owner of that pod identity association to remove it, then "
+		   "retry.");
 }
 
 void identity_plan(struct step_ctx *c, struct exchange *x)
@@ -175,11 +174,11 @@ void identity_absorb(struct step_ctx *c, const struct answer *a)
 	}
 	if (!a->ok && is_young_role(a)) {
 		step_retry(c, ERR_ROLE_NOT_READY,
-			   "the role of %s is not known everywhere yet", k->title);
+			   "the role of %s is not available everywhere yet", k->title);
 		return;
 	}
 	if (!a->ok) {
-		step_fail_answer(c, a, "the pod identity of %s was refused", k->title);
+		step_fail_answer(c, a, "the pod identity of %s was rejected", k->title);
 		return;
 	}
 	step_own(c, "eks:pod-identity",

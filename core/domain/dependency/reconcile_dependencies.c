@@ -279,6 +279,6 @@ const struct kind kind_reconcile_dependencies = {
 	.deadline_s = 5 * 3600,
 	.locks = lock_cluster,
 	.no_undo =
-		"What is installed may be used by others by now. Without undo it stops "
-		"where it is; another reconcile goes on.",
+		"Others may already use the installed components. Without undo, it stops "
+		"where it is, and another reconcile continues it.",
 };

@@ -78,7 +78,8 @@ void refresh_plan(struct step_ctx *c, struct exchange *x)
 	eks_target(c, &t);
 	exchange_kube(x, &t, &r);
 	x->what = arena_printf(c->arena,
-			       "Restart the pod %s/%s: it is older than its pod identity",
+			       "Restart the pod %s/%s, which is older than its pod "
+			       "identity",
 			       k->ns, r.name);
 }
 

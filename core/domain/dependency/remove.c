@@ -48,14 +48,14 @@ static void not_ours(struct step_ctx *c, const struct component *k, const json_t
 	struct err *e;
 
 	if (!k->is_feature || !k->role) {
-		component_keep(c, k, "it was there before");
+		component_keep(c, k, "it existed before");
 		return;
 	}
-	e = step_fail(c, ERR_FOREIGN_OBJECT, "the add-on %s was not made by us",
-		      k->addon);
+	e = step_fail(c, ERR_FOREIGN_OBJECT,
+		      "The add-on %s was not created by InstantStart", k->addon);
 	err_field(e, "", json_str_or(addon, "addonVersion", "?"),
-		  "an add-on with our cluster's tag");
-	err_fix(e, "Ask with adopt to have it removed all the same; otherwise it stays.");
+		  "an add-on with the tag of this cluster");
+	err_fix(e, "Set adopt to remove it anyway. Otherwise it is kept.");
 }
 
 void remove_addon_plan(struct step_ctx *c, struct exchange *x)
@@ -71,7 +71,7 @@ void remove_addon_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	}
 	if (streq(json_str_or(addon, "status", ""), "DELETING")) {
-		step_wait(c, 10, "the add-on %s to be gone", k->addon);
+		step_wait(c, 10, "the add-on %s to be deleted", k->addon);
 		return;
 	}
 	if (!goes(c, k, json_at(addon, "tags"))) {
@@ -79,7 +79,7 @@ void remove_addon_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	}
 	if (json_len_at(saw(c, "bound"), "associations") > 0) {
-		component_keep(c, k, "other service accounts are bound by it");
+		component_keep(c, k, "it binds other service accounts");
 		return;
 	}
 	exchange_aws(x, AWS_EKS_DeleteAddon,
@@ -93,12 +93,12 @@ void remove_addon_absorb(struct step_ctx *c, const struct answer *a)
 	const struct component *k = component_here(c);
 
 	if (!a->ok && a->errc == ERR_CLOUD_CONFLICT)
-		step_wait(c, 15, "the add-on %s, which is being changed: %s", k->addon,
+		step_wait(c, 15, "the change of the add-on %s to end: %s", k->addon,
 			  a->message);
 	else if (!a->ok && a->errc != ERR_CLOUD_NOT_FOUND)
 		step_fail_answer(c, a, "the add-on %s could not be deleted", k->addon);
 	else
-		step_wait(c, 10, "the add-on %s to be gone", k->addon);
+		step_wait(c, 10, "the add-on %s to be deleted", k->addon);
 }
 
 /* --- the binding ------------------------------------------------------------------- */

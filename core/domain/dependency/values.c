@@ -212,9 +212,9 @@ const char *hyperpod_images_missing(const struct step_ctx *c)
 		return NULL;
 	return arena_printf(
 		c->arena,
-		"No image of the %s%s%s is known for %s: left out. To have it "
-		"installed, set INSTANTSTART_IMAGE_MIRROR to a registry that "
-		"has the image.",
+		"No image of the %s%s%s is known for %s, so it is not installed. To "
+		"install it, set INSTANTSTART_IMAGE_MIRROR to a registry that has the "
+		"image.",
 		agent ? "HyperPod health agent" : "",
 		agent && plugin ? " and of the " : "", plugin ? "EFA device plugin" : "",
 		c->where->region);

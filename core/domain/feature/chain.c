@@ -145,7 +145,7 @@ static void judge_trust(struct step_ctx *c, json_t *list, const struct role_spec
 				 id_of(trusts), id_of(oidc_arn(c))));
 	else
 		add(list, "trust", name, "differs",
-		    "it does not trust exactly this service account");
+		    "it trusts more or less than this service account");
 }
 
 static void judge_role(struct step_ctx *c, json_t *list, const struct role_spec *s)
@@ -242,7 +242,7 @@ static void judge_inference(struct step_ctx *c, json_t *list)
 	    : bucket_is_tagged(c) ? "present"
 	    : key                 ? "foreign"
 				  : "differs",
-	    key ? arena_printf(c->arena, "it holds %s and has no tag of this cluster",
+	    key ? arena_printf(c->arena, "it contains %s and has no tag of this cluster",
 			       key)
 		: NULL);
 	judge_accounts(c, list);
@@ -259,7 +259,7 @@ static void judge_addon(struct step_ctx *c, json_t *list, const struct feature *
 	else if (!step_tagged_cluster(c, json_at(addon, "tags")))
 		add(list, "addon", name, "foreign", NULL);
 	else if (addon_values(c, f->component, addon))
-		add(list, "addon", name, "differs", "its configuration is another");
+		add(list, "addon", name, "differs", "its configuration differs");
 	else
 		add(list, "addon", name, "present", NULL);
 }

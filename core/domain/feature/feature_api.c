@@ -86,7 +86,7 @@ static bool read_now(struct step_ctx *s, struct call *c, const struct exchange *
 	struct answer ans;
 
 	if (c->clock->mono_ms(c->clock) > call_read_deadline(c)) {
-		err_set(e, ERR_DEADLINE, "The cloud answers slowly");
+		err_set(e, ERR_DEADLINE, "The cloud answers too slowly");
 		return false;
 	}
 	runner_exchange(c->cloud, x, NULL, c->arena, &ans);
@@ -106,12 +106,12 @@ static bool read_eks(struct step_ctx *s, struct call *c, struct err *e)
 		if (!read_now(s, c, &x, e))
 			return false;
 	if (!saw_ok(s, "eks")) {
-		err_set(e, ERR_CLOUD_NOT_FOUND, "there is no EKS cluster named %s",
+		err_set(e, ERR_CLOUD_NOT_FOUND, "There is no EKS cluster named %s",
 			eks_name(s));
-		return err_fix(e, "It was deleted: use forget_cluster.");
+		return err_fix(e, "It was deleted. Use forget_cluster.");
 	}
 	if (!json_str_at(saw(s, "eks"), "cluster.endpoint")) {
-		err_set(e, ERR_STATE_CONFLICT, "the EKS cluster %s is %s", eks_name(s),
+		err_set(e, ERR_STATE_CONFLICT, "The EKS cluster %s is %s", eks_name(s),
 			json_str_or(saw(s, "eks"), "cluster.status", "?"));
 		return err_fix(e, "Wait until it is ACTIVE.");
 	}
@@ -299,9 +299,9 @@ static bool keep_wishes(struct call *c, json_t *input, struct err *e)
 	}
 	if (n > 0)
 		return true;
-	err_set(e, ERR_INVALID_INPUT, "no feature is named");
+	err_set(e, ERR_INVALID_INPUT, "No feature is named");
 	return err_field(e, "/training_operator", "",
-			 "one or more of the features of get_features");
+			 "one or more features from get_features");
 }
 
 static bool run_update_features(struct call *c, const void *in, struct reply *ret,

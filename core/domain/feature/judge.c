@@ -76,16 +76,16 @@ static const char *why_kept(const struct step_ctx *c, const struct component *k,
 	const char *driver = driver_of(k);
 
 	if (!step_tagged_cluster(c, tags) || !component_brought(tags))
-		return "it was there before";
+		return "it existed before";
 	if (k == &component_cert_manager && saw_ok(c, "other"))
 		return arena_printf(c->arena, "the %s needs it",
 				    other_operator(c)->title);
 	if (k == &component_cert_manager && has_certificate(c))
-		return "there are certificates of others";
+		return "it contains certificates of others";
 	if (k == &component_metrics && json_len_at(saw(c, "scalers"), "items") > 0)
-		return "autoscalers of pods read its metrics";
+		return "pod autoscalers read its metrics";
 	if (driver && has_volume(c, driver))
-		return "there are volumes of it";
+		return "it has volumes";
 	return NULL;
 }
 

@@ -48,13 +48,13 @@ static void judge_component(struct step_ctx *c, const struct feature *f,
 	const char *said = needed ? needed : "any";
 
 	if (!addon && saw_ok(c, survey_key(c, "sign", k->name)))
-		add(list, k->name, k->title, "installed otherwise", said, "ok",
-		    "its version is not known to us");
+		add(list, k->name, k->title, "installed by another method", said, "ok",
+		    "the version is unknown");
 	else if (!addon)
 		add(list, k->name, k->title, "missing", said, "brought", NULL);
 	else if (needed && version_compare(found, needed) < 0)
 		add(list, k->name, k->title, found ? found : "?", needed, "blocked",
-		    arena_printf(c->arena, "update the add-on %s", k->addon));
+		    arena_printf(c->arena, "Update the add-on %s", k->addon));
 	else if (streq(status, "DEGRADED") || streq(status, "ACTIVE") ||
 		 streq(status, "CREATING") || streq(status, "UPDATING"))
 		add(list, k->name, k->title, found ? found : "?", said, "ok", NULL);
@@ -73,12 +73,13 @@ static void judge_training(struct step_ctx *c, json_t *list)
 		add(list, "task_governance", "Task governance", found, least_governance,
 		    version_compare(found, least_governance) < 0 ? "blocked" : "ok",
 		    version_compare(found, least_governance) < 0
-			    ? "update the add-on amazon-sagemaker-hyperpod-taskgovernance"
+			    ? "Update the add-on amazon-sagemaker-hyperpod-taskgovernance"
 			    : NULL);
-	add(list, "way_to_aws", "A way to SageMaker and EKS Auth",
-	    trouble ? trouble : "there is one",
-	    "NAT, or interface endpoints that let the nodes in",
-	    trouble ? "blocked" : "ok", trouble ? "add the endpoint or the rule" : NULL);
+	add(list, "way_to_aws", "Network access to SageMaker and EKS Auth",
+	    trouble ? trouble : "available",
+	    "NAT, or interface endpoints that accept traffic from the nodes",
+	    trouble ? "blocked" : "ok",
+	    trouble ? "Add the endpoint or the security group rule" : NULL);
 }
 
 /* https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-model-deployment-setup.html
@@ -88,11 +89,12 @@ static void judge_chart(struct step_ctx *c, json_t *list)
 	const char *deployment = survey_charted(c);
 
 	if (deployment)
-		add(list, "inference_chart", "The operator",
+		add(list, "inference_chart", "Operator",
 		    arena_printf(c->arena, "installed by Helm (deployment %s)",
 				 deployment),
 		    "none, or the add-on", "blocked",
-		    "Uninstall its Helm release: two of them fight over every endpoint");
+		    "Uninstall its Helm release (two installations of the operator "
+		    "conflict)");
 }
 
 static void judge_hyperpod(struct step_ctx *c, json_t *list)
@@ -101,7 +103,7 @@ static void judge_hyperpod(struct step_ctx *c, json_t *list)
 
 	add(list, "hyperpod", "HyperPod cluster",
 	    json_str_or(cluster, "ClusterStatus", "missing"), "there",
-	    cluster ? "ok" : "blocked", cluster ? NULL : "create it first");
+	    cluster ? "ok" : "blocked", cluster ? NULL : "Create it first");
 }
 
 /* By the same rules as the operation that switches it. */
@@ -149,10 +151,11 @@ bool feature_refuse_foreign(struct step_ctx *c, const struct feature *f)
 
 	if (!part || json_bool_or(c->input, "adopt", false))
 		return false;
-	e = step_fail(c, ERR_FOREIGN_OBJECT, "the %s %s was not made by us%s%s",
+	e = step_fail(c, ERR_FOREIGN_OBJECT,
+		      "The %s %s was not created by InstantStart%s%s",
 		      json_str_or(part, "part", "?"), json_str_or(part, "name", "?"),
 		      detail ? ": " : "", detail ? detail : "");
 	err_field(e, "/adopt", "false", "true");
-	err_fix(e, "Ask with adopt to take it over; otherwise it stays as it is.");
+	err_fix(e, "Set adopt to take it over. Otherwise it is not changed.");
 	return true;
 }

@@ -35,17 +35,18 @@ static void keep_audience(struct step_ctx *c, struct exchange *x)
 		return;
 	if (!ours && !json_bool_or(c->input, "adopt", false)) {
 		e = step_fail(c, ERR_FOREIGN_OBJECT,
-			      "%s was not made by us and does not take %s", oidc_arn(c),
-			      AWS_TOKEN_AUDIENCE);
-		err_fix(e, "Ask with adopt to have the audience added, or add it.");
+			      "%s was not created by InstantStart and does not accept "
+			      "%s",
+			      oidc_arn(c), AWS_TOKEN_AUDIENCE);
+		err_fix(e, "Set adopt to add the audience, or add it yourself.");
 		return;
 	}
 	c->item = "audience";
 	exchange_aws(x, AWS_IAM_AddClientIDToOpenIDConnectProvider,
 		     json_packf(c->arena, "{s:s, s:s}", "OpenIDConnectProviderArn",
 				oidc_arn(c), "ClientID", AWS_TOKEN_AUDIENCE));
-	x->what = arena_printf(c->arena, "Let %s be an audience of %s",
-			       AWS_TOKEN_AUDIENCE, oidc_arn(c));
+	x->what = arena_printf(c->arena, "Add the audience %s to %s", AWS_TOKEN_AUDIENCE,
+			       oidc_arn(c));
 }
 
 void oidc_plan(struct step_ctx *c, struct exchange *x)
@@ -59,25 +60,25 @@ void oidc_plan(struct step_ctx *c, struct exchange *x)
 	}
 	if (!issuer || !*issuer) {
 		e = step_fail(c, ERR_STATE_CONFLICT,
-			      "the EKS cluster has no identity issuer");
-		err_fix(e, "Look at its identity.oidc in EKS.");
+			      "The EKS cluster has no OIDC issuer");
+		err_fix(e, "Check identity.oidc of the cluster in EKS.");
 		return;
 	}
 	exchange_aws(x, AWS_IAM_CreateOpenIDConnectProvider,
 		     json_packf(c->arena, "{s:s, s:[s], s:O}", "Url", issuer,
 				"ClientIDList", AWS_TOKEN_AUDIENCE, "Tags",
 				step_tags(c)));
-	x->what = arena_printf(c->arena, "Make the issuer of the cluster known to IAM");
+	x->what = arena_printf(c->arena, "Register the cluster's OIDC issuer with IAM");
 }
 
 void oidc_absorb(struct step_ctx *c, const struct answer *a)
 {
 	if (answer_is(a, "EntityAlreadyExists")) {
-		step_wait(c, 2, "a look at the identity provider, which exists already");
+		step_wait(c, 2, "the existing identity provider to be checked");
 		return;
 	}
 	if (!a->ok) {
-		step_fail_answer(c, a, "the identity provider was refused");
+		step_fail_answer(c, a, "the identity provider was rejected");
 		return;
 	}
 	if (!streq(c->item, "audience"))
@@ -153,10 +154,9 @@ void oidc_remove_plan(struct step_ctx *c, struct exchange *x)
 		return; /* it was there before, for others */
 	user = is_toggle(c) ? other_user(c) : NULL;
 	if (user) {
-		step_save_str(c, "kept.oidc_provider",
-			      arena_printf(c->arena,
-					   "the service account %s is bound by it",
-					   user));
+		step_save_str(
+			c, "kept.oidc_provider",
+			arena_printf(c->arena, "it binds the service account %s", user));
 		return;
 	}
 	c->item = arn;

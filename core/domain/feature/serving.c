@@ -50,7 +50,7 @@ json_t *serving_need(struct step_ctx *c, const struct feature *f)
 	const json_t *cluster = saw(c, "hyperpod");
 	const int64_t wanted = nodes_wanted(cluster);
 	const bool scales = streq(json_str_at(cluster, "AutoScaling.Mode"), "Enable");
-	const char *found = "there is one", *state = "ok", *detail = NULL;
+	const char *found = "available", *state = "ok", *detail = NULL;
 
 	if (!f->component || !f->component->guarded_by || !cluster || !saw_ok(c, "nodes"))
 		return NULL;

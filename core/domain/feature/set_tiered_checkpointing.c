@@ -41,11 +41,11 @@ static const char *want(struct step_ctx *c, const json_t *live, json_t *in)
 		json_put_int(in, "TieredStorageConfig.InstanceMemoryAllocationPercentage",
 			     share);
 	if (on && share > 0)
-		return arena_printf(
-			c->arena, "Keep checkpoints in %lld percent of the nodes' memory",
-			(long long)share);
-	return on ? "Keep checkpoints in the nodes' memory"
-		  : "Keep no checkpoints in the nodes' memory";
+		return arena_printf(c->arena,
+				    "Keep checkpoints in %lld percent of node memory",
+				    (long long)share);
+	return on ? "Keep checkpoints in node memory"
+		  : "Keep no checkpoints in node memory";
 }
 
 /* --- what is kept there ------------------------------------------------------------- */
@@ -106,7 +106,7 @@ static void done_plan(struct step_ctx *c, struct exchange *x)
 	if (c->planning)
 		return;
 	if (update_cluster_is_busy(json_str_or(cluster, "ClusterStatus", ""))) {
-		step_wait(c, 15, "the HyperPod cluster %s, which is %s", hyperpod_name(c),
+		step_wait(c, 15, "the HyperPod cluster %s in status %s", hyperpod_name(c),
 			  json_str_or(cluster, "ClusterStatus", "?"));
 		return;
 	}
@@ -126,27 +126,28 @@ static const char *tiered_moved(struct step_ctx *c)
 	const json_t *cluster = saw(c, "hyperpod");
 
 	if (saw_missing(c, "hyperpod"))
-		return arena_printf(c->arena, "the HyperPod cluster %s has vanished",
+		return arena_printf(c->arena, "the HyperPod cluster %s no longer exists",
 				    hyperpod_name(c));
 	if (!cluster || update_cluster_is_busy(json_str_or(cluster, "ClusterStatus", "")))
 		return NULL;
 	if (is_on(cluster) != on)
-		return arena_printf(
-			c->arena, "tiered checkpointing is %s: somebody else switched it",
-			on ? "off" : "on");
+		return arena_printf(c->arena,
+				    "tiered checkpointing is %s: it was switched outside "
+				    "InstantStart",
+				    on ? "off" : "on");
 	if (on && share > 0 &&
 	    json_int_or(cluster, "TieredStorageConfig.InstanceMemoryAllocationPercentage",
 			share) != share)
 		return arena_printf(
 			c->arena,
-			"tiered checkpointing has another share of memory than "
-			"%lld percent: somebody else set it",
+			"the memory percentage of tiered checkpointing is not %lld: it "
+			"was changed outside InstantStart",
 			(long long)share);
 	return NULL;
 }
 
 static const struct wait tiered_wait = {
-	.rule = "UpdateCluster publishes no limit",
+	.rule = "AWS publishes no time limit for UpdateCluster",
 	.moved = tiered_moved,
 	.lag_s = 60,
 };

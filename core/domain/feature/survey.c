@@ -39,7 +39,7 @@ const struct feature features[FEATURES_] = {
 	 .brings = for_inference},
 	{.id = FEATURE_AUTOSCALING,
 	 .name = "autoscaling",
-	 .title = "Autoscaling of nodes",
+	 .title = "Node autoscaling",
 	 .kind = "set_autoscaling"},
 };
 

@@ -46,12 +46,12 @@ static void keep_bucket(struct step_ctx *c)
 		return;
 	}
 	e = step_fail(c, ERR_FOREIGN_OBJECT,
-		      "the bucket %s holds objects and has no tag of this cluster",
+		      "The bucket %s contains objects and has no tag of this cluster",
 		      name_tls_bucket(c));
 	err_field(e, "", key, "an empty bucket, or the tag instantstart:cluster");
 	err_fix(e,
-		"Ask with adopt to take it over (its objects are then deleted when the "
-		"feature is turned off), or empty it.");
+		"Set adopt to take it over (its objects are deleted when the feature is "
+		"disabled), or empty it.");
 }
 
 void tls_bucket_create_plan(struct step_ctx *c, struct exchange *x)
@@ -66,7 +66,7 @@ void tls_bucket_create_plan(struct step_ctx *c, struct exchange *x)
 		json_put_str(in, "CreateBucketConfiguration.LocationConstraint",
 			     c->where->region);
 	exchange_aws(x, AWS_S3_CreateBucket, in);
-	x->what = arena_printf(c->arena, "Create the bucket %s for certificates",
+	x->what = arena_printf(c->arena, "Create the certificate bucket %s",
 			       name_tls_bucket(c));
 }
 
@@ -76,13 +76,13 @@ void tls_bucket_create_absorb(struct step_ctx *c, const struct answer *a)
 
 	if (answer_is(a, "BucketAlreadyExists")) {
 		e = step_fail(c, ERR_FOREIGN_OBJECT,
-			      "the bucket %s belongs to another account",
+			      "The bucket %s belongs to another account",
 			      name_tls_bucket(c));
 		err_fix(e,
-			"Its name is made of account, region and cluster: somebody has "
-			"taken it. Use another name for the cluster.");
+			"The bucket name consists of account, region and cluster, and is "
+			"in use. Use another name for the cluster.");
 	} else if (!a->ok && !answer_is(a, "BucketAlreadyOwnedByYou")) {
-		step_fail_answer(c, a, "the bucket %s was refused", name_tls_bucket(c));
+		step_fail_answer(c, a, "the bucket %s was rejected", name_tls_bucket(c));
 	} else {
 		step_own(c, "s3:bucket", name_tls_bucket(c), NULL, "made");
 		step_advance(c);
@@ -141,7 +141,7 @@ void tls_bucket_policy_plan(struct step_ctx *c, struct exchange *x)
 void tls_bucket_absorb(struct step_ctx *c, const struct answer *a)
 {
 	if (!a->ok)
-		step_fail_answer(c, a, "the bucket %s refused a change",
+		step_fail_answer(c, a, "a change of the bucket %s was rejected",
 				 name_tls_bucket(c));
 	else
 		step_advance(c);

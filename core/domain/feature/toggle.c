@@ -65,10 +65,11 @@ static bool brings_unasked(struct step_ctx *c, const json_t *needs)
 					     json_str_or(n, "name", "?"));
 	if (!*names)
 		return false;
-	e = step_fail(c, ERR_STATE_CONFLICT, "%s needs what is not there: %s",
+	e = step_fail(c, ERR_STATE_CONFLICT,
+		      "%s requires components that are missing: %s",
 		      toggle_feature(c)->title, names);
 	err_field(e, "/install_prerequisites", "false", "true");
-	err_fix(e, "Ask with install_prerequisites, or install them yourself.");
+	err_fix(e, "Set install_prerequisites, or install them yourself.");
 	return true;
 }
 
@@ -95,8 +96,8 @@ void toggle_check_plan(struct step_ctx *c, struct exchange *x)
 			      json_str_or(blocker, "found", "?"));
 		err_field(e, "", json_str_at(blocker, "found"),
 			  json_str_at(blocker, "needed"));
-		err_fix(e, "%s, then ask again.",
-			json_str_or(blocker, "detail", "Change that"));
+		err_fix(e, "%s, then repeat the request.",
+			json_str_or(blocker, "detail", "Change this"));
 		return;
 	}
 	if (!brings_unasked(c, needs))
@@ -127,7 +128,7 @@ void toggle_webhook_plan(struct step_ctx *c, struct exchange *x)
 {
 	(void)x;
 	if (!c->planning && !saw_ok(c, "probe"))
-		step_wait(c, 5, "cert-manager's kinds to be served: %s",
+		step_wait(c, 5, "cert-manager's resource types to be served: %s",
 			  saw_message(c, "probe"));
 }
 
@@ -136,9 +137,9 @@ void toggle_webhook_failed(struct step_ctx *c)
 {
 	const struct err was = c->verdict.error;
 	struct err *e = step_fail(c, ERR_DEPENDENCY_FAILED,
-				  "cert-manager's webhook does not answer");
+				  "The cert-manager webhook does not answer");
 
-	err_fix(e, "Look at the pods in the namespace cert-manager, then retry.");
+	err_fix(e, "Check the pods in the namespace cert-manager, then retry.");
 	for (size_t i = 0; i < was.n_causes; i++)
 		err_because(e, was.cause[i].source, was.cause[i].code,
 			    was.cause[i].message, was.cause[i].request_id);
@@ -198,7 +199,7 @@ static const char *not_served(const struct step_ctx *c, const struct served *s)
 		json_find(json_at(crd, "status.conditions"), "type", "Established");
 
 	if (!crd)
-		return "is not there";
+		return "does not exist";
 	if (!streq(json_str_at(established, "status"), "True"))
 		return "is not established";
 	if (!json_bool_or(version, "served", false))
@@ -258,7 +259,7 @@ void toggle_ready_plan(struct step_ctx *c, struct exchange *x)
 	}
 	part = unseen_part(c);
 	if (part)
-		step_wait(c, 5, "the %s %s to be seen as it was made",
+		step_wait(c, 5, "the %s %s to become visible",
 			  json_str_or(part, "part", "?"), json_str_or(part, "name", "?"));
 }
 

@@ -83,9 +83,7 @@ void binding_absorb(struct step_ctx *c, const struct answer *a);
 	}
 
 #define TOGGLE_CHECK_STEP                                                                \
-	TOGGLE_READ_STEP("check_feature", "check",                                       \
-			 "Compare what is needed with what is "                          \
-			 "there",                                                        \
+	TOGGLE_READ_STEP("check_feature", "check", "Check the prerequisites",            \
 			 toggle_check)
 
 /* The last rows of both ways. */
@@ -95,7 +93,7 @@ void binding_absorb(struct step_ctx *c, const struct answer *a);
 		.effect = EFFECT_READ, .plan = toggle_##row##_plan                       \
 	}
 #define TOGGLE_ENABLED_STEPS                                                             \
-	TOGGLE_READ_STEP("ready", "proof", "Wait until its kinds are served",            \
+	TOGGLE_READ_STEP("ready", "proof", "Wait until its resource types are served",   \
 			 toggle_ready),                                                  \
 		TOGGLE_DONE_STEP(enabled, "proof")
 /* Named when they were refused; stored operations stand there. */
@@ -125,7 +123,7 @@ void binding_absorb(struct step_ctx *c, const struct answer *a);
 		.effect = EFFECT_READ, .plan = toggle_way_plan                           \
 	}
 #define TOGGLE_JUDGE_STEP                                                                \
-	TOGGLE_READ_STEP("judge", "remains", "Look for what needs what it brought",      \
+	TOGGLE_READ_STEP("judge", "remains", "Find what depends on its prerequisites",   \
 			 toggle_judge)
 #define TOGGLE_DISABLED_STEP TOGGLE_DONE_STEP(disabled, "remains")
 

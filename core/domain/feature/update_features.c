@@ -198,7 +198,7 @@ static const struct step steps[] = {
 };
 
 static const struct phase_title phase_titles[] = {
-	{"autoscaling", "Autoscaling of nodes"},
+	{"autoscaling", "Node autoscaling"},
 	{"inference_operator", "Inference operator"},
 	{"training_operator", "Training operator"},
 	{"tiered_checkpointing", "Tiered checkpointing"},

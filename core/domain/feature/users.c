@@ -57,7 +57,7 @@ static bool end_one(struct step_ctx *c, const struct feature_user *u, void *arg)
 		return false;
 	}
 	if (u->going) {
-		step_wait(c, 5, "%s to be gone", u->text);
+		step_wait(c, 5, "%s to be deleted", u->text);
 		return true;
 	}
 	c->verdict = (struct verdict){.kind = VERDICT_NONE};

@@ -115,8 +115,8 @@ static const char *endpoint_trouble(struct step_ctx *c, const char *service)
 	if (!lets_in(c, found, from))
 		return arena_printf(
 			c->arena,
-			"no security group of the endpoint %s (%s) lets the nodes' group "
-			"%s in at port 443",
+			"no security group of the endpoint %s (%s) allows the nodes' "
+			"group %s on port 443",
 			json_str_or(found, "VpcEndpointId", "?"), name,
 			json_string_value(json_array_get(from, 0))
 				? json_string_value(json_array_get(from, 0))

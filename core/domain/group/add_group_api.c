@@ -86,18 +86,18 @@ static bool check(const struct add_group *q, struct arena *a, struct err *e)
 	struct faults f = {.v = arena_array(a, struct violation, MOST)};
 
 	if (!q->instance_type == (q->instance_types.n == 0))
-		fault(&f, "/instance_type", "one of instance_type and instance_types",
+		fault(&f, "/instance_type", "Set either instance_type or instance_types",
 		      q->instance_type ? "both" : "neither",
 		      "instance_type, or instance_types for a flexible group");
 	if (!q->zone && !q->subnet_id)
-		fault(&f, "/zone", "a group has one place, for ever", "",
+		fault(&f, "/zone", "A group needs a location", "",
 		      "a zone, or the subnet_id of a private subnet");
 	if (q->min_count > q->count)
-		fault(&f, "/min_count", "the least is more than what is asked for",
+		fault(&f, "/min_count", "The minimum exceeds the count",
 		      arena_printf(a, "%lld", (long long)q->min_count),
 		      arena_printf(a, "at most %lld", (long long)q->count));
 	if (q->instance_types.n > 0 && q->training_plan_arn)
-		fault(&f, "/instance_types", "a training plan holds one instance type",
+		fault(&f, "/instance_types", "A training plan has only one instance type",
 		      q->instance_types.v[0], "instance_type");
 	if (f.n == 0)
 		return true;

@@ -102,9 +102,9 @@ static void read_plan(struct step_ctx *c, struct exchange *x)
 
 	(void)x;
 	if (!cluster) {
-		e = step_fail(c, ERR_CLOUD_NOT_FOUND, "there is no HyperPod cluster %s",
+		e = step_fail(c, ERR_CLOUD_NOT_FOUND, "There is no HyperPod cluster %s",
 			      hyperpod_name(c));
-		err_fix(e, "Make it with create_hyperpod_cluster.");
+		err_fix(e, "Create it with create_hyperpod_cluster.");
 		return;
 	}
 	keep_model(c, cluster);
@@ -112,21 +112,21 @@ static void read_plan(struct step_ctx *c, struct exchange *x)
 	/* Of an earlier try, that is ours. */
 	if (group_live(c) && !step_has_sent(c, "add_group")) {
 		e = step_fail(c, ERR_STATE_CONFLICT,
-			      "%s has an instance group named %s already (%s)",
+			      "%s already has an instance group named %s (%s)",
 			      hyperpod_name(c), group_name(c),
 			      json_str_or(group_live(c), "Status", "?"));
-		err_field(e, "/name", group_name(c), "a name that is not taken");
+		err_field(e, "/name", group_name(c), "a name that is not in use");
 		err_fix(e, "Scale it with scale_instance_group, or choose another name.");
 	} else if (needs_continuous(c) && !group_is_continuous(cluster)) {
 		e = step_fail(c, ERR_STATE_CONFLICT,
-			      "%s is not in Continuous mode: it takes neither spot "
-			      "capacity nor several instance types in a group",
+			      "%s is not in Continuous mode. Groups cannot use spot "
+			      "capacity or several instance types",
 			      hyperpod_name(c));
 		err_field(e,
 			  json_len_at(c->input, "instance_types") ? "/instance_types"
 								  : "/capacity_type",
 			  wish_types_text(c),
-			  "one instance type, on demand or of a plan");
+			  "one instance type, on-demand or from a training plan");
 		e->retry = RETRY_NEVER;
 	}
 }
@@ -260,7 +260,7 @@ static bool role_is_gone(struct step_ctx *c)
 	if (!c->planning || !saw_missing(c, "role") ||
 	    step_is_coming(c, "iam:CreateRole", role_name(c)))
 		return false;
-	e = step_fail(c, ERR_CLOUD_NOT_FOUND, "there is no role %s", role_of(c));
+	e = step_fail(c, ERR_CLOUD_NOT_FOUND, "There is no role %s", role_of(c));
 	err_field(e, "/execution_role_arn", role_of(c), "a role of this account");
 	err_fix(e, "Other groups had it. Give execution_role_arn of a role that exists.");
 	return true;
@@ -271,16 +271,15 @@ static const char *add_want(struct step_ctx *c, const json_t *live, json_t *in)
 	if (group_in(live, group_name(c)) && !is_asked_for(c)) {
 		struct err *e = step_fail(
 			c, ERR_FOREIGN_OBJECT,
-			"somebody else has added an instance group named %s meanwhile",
+			"An instance group named %s was added outside InstantStart",
 			group_name(c));
-		err_field(e, "/name", group_name(c), "a name that is not taken");
+		err_field(e, "/name", group_name(c), "a name that is not in use");
 		return NULL;
 	}
 	if (group_in(live, group_name(c)) || role_is_gone(c))
 		return NULL;
 	update_add_group(in, spec_of(c));
-	return arena_printf(c->arena,
-			    "Add the instance group %s: %lld × %s (%s), fixed in %s",
+	return arena_printf(c->arena, "Add the instance group %s: %lld × %s (%s), in %s",
 			    group_name(c), (long long)wish_count(c), wish_types_text(c),
 			    step_input(c, "capacity_type"), step_get(c, "subnet.id"));
 }

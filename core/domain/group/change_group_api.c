@@ -123,15 +123,13 @@ static bool refuse_fixed(struct call *c, struct err *e)
 		if (!v)
 			continue;
 		err_set(e, ERR_STATE_CONFLICT,
-			"%s of an instance group is fixed when the group is added",
-			fixed[i]);
+			"%s of an instance group cannot be changed", fixed[i]);
 		err_field(e, arena_printf(c->arena, "/%s", fixed[i]),
 			  json_is_string(v) ? json_string_value(v)
 					    : json_text(c->arena, v),
-			  "what the group has");
-		return err_fix(e,
-			       "Make a new group with add_instance_group, drain the old "
-			       "one, then delete it with delete_instance_group.");
+			  "the value of the group");
+		return err_fix(e, "Create a new group with add_instance_group, drain the "
+				  "old one, then delete it with delete_instance_group.");
 	}
 	return true;
 }
@@ -171,10 +169,10 @@ static bool refuse_both(const struct call *c, const struct update_group *q, stru
 
 		if (!v || is_nothing(v))
 			continue;
-		err_set(e, ERR_INVALID_INPUT, "%s is to be set and to be cleared",
+		err_set(e, ERR_INVALID_INPUT, "%s is both set and cleared",
 			q->clear.v[i]);
 		return err_field(e, "/clear", q->clear.v[i],
-				 "a member that is not given besides");
+				 "a member that is not also set");
 	}
 	return true;
 }
@@ -218,11 +216,12 @@ static bool run_update_group(struct call *c, const void *in, struct reply *ret,
 		return call_submit(c, &kind_scale_instance_group, k.name, scale, ret, e);
 	}
 	if (json_object_get(c->raw, "count")) {
-		err_set(e, ERR_INVALID_INPUT, "the count changes by calls of its own");
-		return err_field(e, "/count", "with other members", "count alone");
+		err_set(e, ERR_INVALID_INPUT,
+			"The count cannot be changed together with other members");
+		return err_field(e, "/count", "with other members", "only count");
 	}
 	if (empty) {
-		err_set(e, ERR_INVALID_INPUT, "nothing is to be changed");
+		err_set(e, ERR_INVALID_INPUT, "The request changes nothing");
 		return err_field(e, "/", "", "at least one member, or clear");
 	}
 	json_object_del(input, "count");
@@ -334,7 +333,7 @@ static bool run_update_software(struct call *c, const void *in, struct reply *re
 	const struct update_software *q = in;
 
 	if (q->batch_percent && q->batch_count) {
-		err_set(e, ERR_INVALID_INPUT, "a batch has one size");
+		err_set(e, ERR_INVALID_INPUT, "Set only one batch size");
 		return err_field(e, "/batch_count", "with batch_percent", "one of them");
 	}
 	return cluster_submit(c, &kind_update_cluster_software, q->cluster, in, ret, e);

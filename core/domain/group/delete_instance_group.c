@@ -67,15 +67,17 @@ static void gone_plan(struct step_ctx *c, struct exchange *x)
 		if (streq(json_str_at(g, "Status"), "Failed")) {
 			struct err *e = step_fail(
 				c, ERR_CLUSTER_FAILED,
-				"the instance group %s could not be deleted: %s",
+				"The instance group %s could not be deleted: %s",
 				group_name(c),
 				json_str_or(saw(c, "hyperpod"), "FailureMessage",
 					    "SageMaker gives no reason"));
-			err_fix(e, "Its execution role must exist and may delete network "
-				   "interfaces. Then retry.");
+			err_fix(e,
+				"Its execution role must exist and must be allowed to "
+				"delete network interfaces. Check the role, then retry.");
 			return;
 		}
-		step_wait(c, 20, "the instance group %s to be gone (%s, %lld nodes left)",
+		step_wait(c, 20,
+			  "the instance group %s to be deleted (%s, %lld nodes left)",
 			  group_name(c), json_str_or(g, "Status", "?"),
 			  (long long)json_int_or(g, "CurrentCount", 0));
 		return;
@@ -97,20 +99,20 @@ static const char *gone_moved(struct step_ctx *c)
 		return NULL;
 	return arena_printf(
 		c->arena,
-		"the instance group %s is %s, not being deleted: somebody has "
-		"added it again",
+		"the instance group %s is %s and not being deleted: it was added again "
+		"outside InstantStart",
 		group_name(c), json_str_or(g, "Status", "?"));
 }
 
 static const struct wait gone_wait = {
-	.rule = "A deletion has no limit of its own",
+	.rule = "AWS publishes no time limit for a deletion",
 	.moved = gone_moved,
 	.lag_s = 60,
 };
 
 static const struct step steps[] = {
 	EKS_ACCESS_STEP,
-	STAKE_STEP("check_users", "See who uses it", &leaving),
+	STAKE_STEP("check_users", "Find what uses the group", &leaving),
 	UPDATE_CLUSTER_STEP_WITH("delete_group", "group", "Delete the instance group",
 				 &delete_group, .leaves = &leaves_deletion),
 	{.name = "wait_gone",
@@ -132,5 +134,5 @@ const struct kind kind_delete_instance_group = {
 	.steps = steps,
 	.deadline_s = 6 * 3600,
 	.locks = lock_cluster,
-	.no_undo = "A group that goes takes its nodes and disks along: add it again.",
+	.no_undo = "A deleted group loses its nodes and disks. Add it again.",
 };

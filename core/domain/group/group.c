@@ -44,18 +44,18 @@ bool group_must_be(struct step_ctx *c)
 	struct err *e;
 
 	if (!cluster) {
-		e = step_fail(c, ERR_CLOUD_NOT_FOUND, "there is no HyperPod cluster %s",
+		e = step_fail(c, ERR_CLOUD_NOT_FOUND, "There is no HyperPod cluster %s",
 			      hyperpod_name(c));
-		err_fix(e, "Make it with create_hyperpod_cluster.");
+		err_fix(e, "Create it with create_hyperpod_cluster.");
 		return false;
 	}
 	if (streq(json_str_at(cluster, "ClusterStatus"), "Failed")) {
 		e = step_fail(c, ERR_CLUSTER_FAILED,
-			      "the HyperPod cluster %s is Failed: %s", hyperpod_name(c),
+			      "The HyperPod cluster %s is Failed: %s", hyperpod_name(c),
 			      json_str_or(cluster, "FailureMessage", "no reason given"));
 		err_fix(e,
-			"A failed cluster takes no changes: retry the operation that made "
-			"it, which removes the failed one and makes it again.");
+			"A failed cluster cannot be changed. Retry the operation that "
+			"created it: the failed cluster is deleted and created again.");
 		return false;
 	}
 	if (!group_live(c)) {

@@ -201,7 +201,7 @@ static bool run_get_group(struct call *c, const void *in, struct reply *ret,
 		return false;
 	g = group_in(cluster, q->group);
 	if (!g) {
-		err_set(e, ERR_NOT_FOUND, "there is no instance group %s in %s", q->group,
+		err_set(e, ERR_NOT_FOUND, "There is no instance group %s in %s", q->group,
 			k.name);
 		return err_field(e, "/group", q->group,
 				 group_hint(c->arena, cluster, q->group));

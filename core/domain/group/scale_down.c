@@ -54,7 +54,7 @@ static json_t *leaving(struct step_ctx *c)
 			   : group_nodes(c));
 }
 
-const struct stake_spec scale_leaving = {leaving_observe, leaving, "the nodes that go"};
+const struct stake_spec scale_leaving = {leaving_observe, leaving, "the nodes to remove"};
 
 struct candidate {
 	json_t *node;
@@ -118,11 +118,13 @@ void scale_choose_plan(struct step_ctx *c, struct exchange *x)
 	/* Lists lag: of nodes that somebody has just asked for one shows less. */
 	if (json_array_size(chosen) < needed && !c->planning) {
 		step_wait(c, 10,
-			  "the list of nodes, which shows %zu of the %zu of %s to go",
+			  "the list of nodes to be complete: it shows %zu of the %zu "
+			  "nodes of %s",
 			  json_array_size(chosen), needed, group_name(c));
 		return;
 	}
-	if (!stake_settle(c, stake_rows(c, group_things(c, chosen)), "the nodes that go"))
+	if (!stake_settle(c, stake_rows(c, group_things(c, chosen)),
+			  "the nodes to remove"))
 		return;
 	victims = json_array();
 	json_array_foreach(chosen, i, node)
@@ -184,7 +186,7 @@ void scale_delete_plan(struct step_ctx *c, struct exchange *x)
 	if (n == 0)
 		return;
 	exchange_aws(x, AWS_SAGEMAKER_BatchDeleteClusterNodes, in);
-	x->what = arena_printf(c->arena, "Take %zu nodes from %s", n, group_name(c));
+	x->what = arena_printf(c->arena, "Remove %zu nodes from %s", n, group_name(c));
 }
 
 void scale_delete_absorb(struct step_ctx *c, const struct answer *a)
@@ -192,15 +194,16 @@ void scale_delete_absorb(struct step_ctx *c, const struct answer *a)
 	const json_t *fault = json_at(a->out, "Failed.0");
 
 	if (!a->ok && a->errc != ERR_CLOUD_CONFLICT) {
-		step_fail_answer(c, a, "taking nodes from %s was refused", group_name(c));
+		step_fail_answer(c, a, "the removal of nodes from %s was rejected",
+				 group_name(c));
 		return;
 	}
 	if (!fault)
 		fault = json_at(a->out, "FailedNodeLogicalIds.0");
 	if (fault || !a->ok)
-		step_wait(c, BUSY_S, "nodes of %s that cannot be taken now: %s",
+		step_wait(c, BUSY_S, "nodes of %s that cannot be removed now: %s",
 			  group_name(c),
 			  a->ok ? json_str_or(fault, "Message", "") : a->message);
 	else
-		step_wait(c, 5, "the nodes of %s to leave", group_name(c));
+		step_wait(c, 5, "the nodes of %s to be removed", group_name(c));
 }

@@ -53,9 +53,8 @@ static void read_plan(struct step_ctx *c, struct exchange *x)
 	target = json_int_or(g, "TargetCount", 0);
 	least = json_int_or(g, "MinCount", 0);
 	if (wanted < least) {
-		e = step_fail(c, ERR_STATE_CONFLICT,
-			      "%s has a least number of nodes of %lld", group_name(c),
-			      (long long)least);
+		e = step_fail(c, ERR_STATE_CONFLICT, "%s has a minimum of %lld nodes",
+			      group_name(c), (long long)least);
 		err_field(e, "/count", arena_printf(c->arena, "%lld", (long long)wanted),
 			  arena_printf(c->arena, "at least %lld", (long long)least));
 		err_fix(e, "Lower min_count with update_instance_group first.");
@@ -143,7 +142,7 @@ static const struct step steps[] = {
 	 .seen = read_seen,
 	 .plan = read_plan,
 	 .on_fail = preflight_note},
-	STAKE_STEP("check_users", "See what runs on nodes that go", &scale_leaving),
+	STAKE_STEP("check_users", "Find pods on nodes to remove", &scale_leaving),
 	PREFLIGHT_QUOTA_STEP(preflight_note),
 	{.name = "check_training_plan",
 	 .phase = "check",

@@ -116,10 +116,10 @@ void scale_add_plan(struct step_ctx *c, struct exchange *x)
 		     json_packf(c->arena, "{s:s, s:[{s:s, s:I}]}", "ClusterName",
 				hyperpod_name(c), "NodesToAdd", "InstanceGroupName",
 				group_name(c), "IncrementTargetCountBy", (json_int_t)n));
-	x->what = arena_printf(c->arena, "Add %lld nodes to %s (%lld now, %lld wanted)",
-			       (long long)n, group_name(c),
-			       (long long)json_int_or(c->data, "from", 0),
-			       (long long)wish_count(c));
+	x->what = arena_printf(
+		c->arena, "Add %lld nodes to %s (%lld now, %lld requested)", (long long)n,
+		group_name(c), (long long)json_int_or(c->data, "from", 0),
+		(long long)wish_count(c));
 }
 
 /* HTTP 200 with the refusal inside. */
@@ -131,14 +131,14 @@ static void add_refused(struct step_ctx *c, const json_t *fault)
 	if (str_starts(code, "InvalidInstanceGroupStat")) {
 		step_save(c, "refusals",
 			  json_integer(json_int_or(c->data, "refusals", 0) + 1));
-		step_wait(c, BUSY_S, "the instance group %s, which takes no nodes now",
+		step_wait(c, BUSY_S, "the instance group %s, which accepts no nodes now",
 			  group_name(c));
 		return;
 	}
 	e = step_fail(c,
 		      streq(code, "InstanceGroupNotFound") ? ERR_CLOUD_NOT_FOUND
 							   : ERR_CLOUD_REFUSED,
-		      "SageMaker would not add %lld nodes to %s: %s",
+		      "SageMaker did not add %lld nodes to %s: %s",
 		      (long long)json_int_or(fault, "FailedCount", 0), group_name(c),
 		      json_str_or(fault, "Message", code));
 	err_because(e, "sagemaker:BatchAddClusterNodes", code,
@@ -154,10 +154,10 @@ void scale_add_absorb(struct step_ctx *c, const struct answer *a)
 	if (!a->ok) {
 		json_decref(ids);
 		if (a->errc == ERR_CLOUD_CONFLICT)
-			step_retry(c, ERR_CLOUD_CONFLICT, "%s takes no nodes now: %s",
+			step_retry(c, ERR_CLOUD_CONFLICT, "%s accepts no nodes now: %s",
 				   group_name(c), a->message);
 		else
-			step_fail_answer(c, a, "adding nodes to %s was refused",
+			step_fail_answer(c, a, "adding nodes to %s was rejected",
 					 group_name(c));
 		return;
 	}

@@ -7,7 +7,7 @@
 #include "core/domain/group/group.h"
 #include "core/json/tree.h"
 
-#define BILLED "Each node that still comes is billed from its launch until it is removed."
+#define BILLED "Each node that still launches is billed until it is removed."
 
 static const char before_count[] = "_before_count";
 

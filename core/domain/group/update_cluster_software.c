@@ -115,7 +115,7 @@ static void look_at_roles(struct step_ctx *c, const json_t *cluster)
 	}
 	if (others.len)
 		step_warn(c,
-			  "the alarms are read by the nodes' role, which needs "
+			  "the nodes' role reads the alarms and needs "
 			  "cloudwatch:DescribeAlarms: %s",
 			  buf_cstr(&others));
 }
@@ -143,7 +143,7 @@ static void read_plan(struct step_ctx *c, struct exchange *x)
 
 	(void)x;
 	if (!cluster)
-		step_fail(c, ERR_CLOUD_NOT_FOUND, "there is no HyperPod cluster %s",
+		step_fail(c, ERR_CLOUD_NOT_FOUND, "There is no HyperPod cluster %s",
 			  hyperpod_name(c));
 	else
 		(void)all_known(c, cluster);
@@ -178,7 +178,7 @@ static json_t *updated(struct step_ctx *c)
 }
 
 static const struct stake_spec rewritten = {nodes_observe, updated,
-					    "the nodes that are updated"};
+					    "the nodes to update"};
 
 /* --- the call ------------------------------------------------------------------------
  */
@@ -257,7 +257,8 @@ static bool note_state(struct step_ctx *c, const json_t *cluster)
 	if (json_equal(state, json_at(c->data, "before")))
 		return false;
 	step_save(c, "before", json_incref(state));
-	step_wait(c, 0, "what the groups of %s say now to be kept", hyperpod_name(c));
+	step_wait(c, 0, "the current software of the groups of %s to be recorded",
+		  hyperpod_name(c));
 	return true;
 }
 
@@ -273,7 +274,7 @@ static void start_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	}
 	if (!c->issued_before && !c->planning && update_cluster_is_busy(status)) {
-		step_wait(c, BUSY_S, "the HyperPod cluster %s, which is %s",
+		step_wait(c, BUSY_S, "the HyperPod cluster %s in status %s",
 			  hyperpod_name(c), status);
 		return;
 	}
@@ -293,10 +294,11 @@ static void start_plan(struct step_ctx *c, struct exchange *x)
 static void start_absorb(struct step_ctx *c, const struct answer *a)
 {
 	if (a->errc == ERR_CLOUD_CONFLICT && !a->ok && !c->issued_before) {
-		step_wait(c, BUSY_S, "the HyperPod cluster %s, which takes no update now",
+		step_wait(c, BUSY_S,
+			  "the HyperPod cluster %s, which accepts no update now",
 			  hyperpod_name(c));
 	} else if (!a->ok) {
-		step_fail_answer(c, a, "the software update of %s was refused",
+		step_fail_answer(c, a, "the software update of %s was rejected",
 				 hyperpod_name(c));
 	} else {
 		step_advance(c);
@@ -308,15 +310,15 @@ static void start_absorb(struct step_ctx *c, const struct answer *a)
 
 static void update_failed(struct step_ctx *c, const char *names)
 {
-	struct err *e = step_fail(c, ERR_CLUSTER_FAILED,
-				  "the software update did not succeed: %s", names);
+	struct err *e =
+		step_fail(c, ERR_CLUSTER_FAILED, "The software update failed: %s", names);
 	const char *why = json_str_or(saw(c, "hyperpod"), "FailureMessage", "");
 
 	if (why[0])
 		err_because(e, "sagemaker:DescribeCluster", "", why, NULL);
 	err_fix(e,
 		"The nodes of a group that was rolled back have their earlier software. "
-		"Look at the cluster's events, then start the update again.");
+		"Check the cluster events, then start the update again.");
 }
 
 /* A read may be older than our call: what was "Succeeded" before is no news. */
@@ -354,7 +356,7 @@ static void follow_plan(struct step_ctx *c, struct exchange *x)
 		done += streq(status, "Succeeded");
 		failed += streq(status, "Failed") || streq(status, "RollbackComplete");
 		listing_add(&names, "%s %s", json_str_or(g, "InstanceGroupName", "?"),
-			    status[0] ? status : "not begun");
+			    status[0] ? status : "not started");
 	}
 	all = listing_text(&names);
 	if (old || moving > 0 ||
@@ -384,8 +386,8 @@ static const char *follow_moved(struct step_ctx *c)
 	if (saw_missing(c, "hyperpod") ||
 	    streq(json_str_at(cluster, "ClusterStatus"), "Deleting"))
 		return arena_printf(c->arena,
-				    "the HyperPod cluster %s has vanished: somebody "
-				    "deleted it",
+				    "the HyperPod cluster %s was deleted outside "
+				    "InstantStart",
 				    hyperpod_name(c));
 	json_object_foreach(json_at(c->data, "before"), name, before) {
 		const json_t *g = cluster ? group_in(cluster, name) : before;
@@ -394,22 +396,20 @@ static const char *follow_moved(struct step_ctx *c)
 		if (!g || streq(json_str_at(g, "Status"), "Deleting"))
 			return arena_printf(
 				c->arena,
-				"the instance group %s has vanished: somebody "
-				"deleted it",
+				"the instance group %s was deleted outside InstantStart",
 				name);
 		if (wanted && image && !streq(image, wanted) && is_moving(status_of(g)))
 			return arena_printf(
 				c->arena,
-				"the instance group %s is being updated to %s, "
-				"not to %s: somebody has started another update",
+				"the instance group %s is being updated to %s instead of "
+				"%s: another update was started outside InstantStart",
 				name, image, wanted);
 	}
 	return NULL;
 }
 
 static const struct wait follow_wait = {
-	.rule = "A software update takes 20 to 60 minutes a batch, and as many batches as "
-		"its deployment asks for",
+	.rule = "A software update takes 20 to 60 minutes per batch",
 	.moved = follow_moved,
 	.lag_s = 60,
 };
@@ -423,7 +423,7 @@ static const struct step steps[] = {
 	 .observe = cluster_observe,
 	 .seen = read_seen,
 	 .plan = read_plan},
-	STAKE_STEP("check_users", "See what runs on the nodes", &rewritten),
+	STAKE_STEP("check_users", "Find pods on the nodes", &rewritten),
 	{.name = "allow_alarms",
 	 .phase = "check",
 	 .title = "Allow the nodes' role to read the alarms",
@@ -461,6 +461,6 @@ const struct kind kind_update_cluster_software = {
 	.steps = steps,
 	.deadline_s = 15 * 3600,
 	.locks = lock_cluster,
-	.no_undo = "SageMaker cannot call a software update back. Start another one with "
-		   "the earlier image_release_version.",
+	.no_undo = "A software update cannot be undone. Start another one with the "
+		   "earlier image_release_version.",
 };

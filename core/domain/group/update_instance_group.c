@@ -45,7 +45,7 @@ static void read_plan(struct step_ctx *c, struct exchange *x)
 	target = json_int_or(group_live(c), "TargetCount", 0);
 	if (least > target) {
 		e = step_fail(c, ERR_INVALID_INPUT,
-			      "min_count cannot be larger than the group's count of %lld",
+			      "min_count cannot exceed the group's count of %lld",
 			      (long long)target);
 		err_field(e, "/min_count",
 			  arena_printf(c->arena, "%lld", (long long)least),
@@ -136,8 +136,7 @@ static const char *update_want(struct step_ctx *c, const json_t *live, json_t *i
 	}
 	return arena_printf(c->arena, "Change the instance group %s in place%s%s%s%s",
 			    group_name(c), now.n ? ": " : "", listing_text(&now),
-			    later.n ? "; for nodes that come later: " : "",
-			    listing_text(&later));
+			    later.n ? "; for new nodes: " : "", listing_text(&later));
 }
 
 static const struct update_cluster update = {.want = update_want};
@@ -255,7 +254,7 @@ static void finish_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	if (!has_come(kube, "CurrentLabels", "DesiredLabels") ||
 	    !has_come(kube, "CurrentTaints", "DesiredTaints")) {
-		step_wait(c, 15, "labels and taints of %s to reach its nodes",
+		step_wait(c, 15, "labels and taints of %s to be applied to its nodes",
 			  group_name(c));
 		return;
 	}
@@ -285,23 +284,22 @@ static const char *change_moved(struct step_ctx *c)
 	const json_t *spec;
 
 	if (saw_missing(c, "hyperpod"))
-		return arena_printf(c->arena, "the HyperPod cluster %s has vanished",
+		return arena_printf(c->arena, "the HyperPod cluster %s no longer exists",
 				    hyperpod_name(c));
 	if (!saw(c, "hyperpod"))
 		return NULL;
 	if (!group_live(c) || streq(json_str_at(group_live(c), "Status"), "Deleting"))
 		return arena_printf(
 			c->arena,
-			"the instance group %s has vanished: somebody deleted "
-			"it",
+			"the instance group %s was deleted outside InstantStart",
 			group_name(c));
 	spec = group_spec(group_live(c), c->arena, &ignored);
 	for (size_t i = 0; spec && i < N_CHANGES; i++)
 		if (!is_wanted(c, spec, &changes[i]))
 			return arena_printf(
 				c->arena,
-				"%s of the instance group %s is %s now: somebody else "
-				"changed it",
+				"%s of the instance group %s is now %s: it was changed "
+				"outside InstantStart",
 				changes[i].from, group_name(c),
 				json_at(spec, changes[i].to)
 					? json_text(c->arena,
@@ -311,7 +309,8 @@ static const char *change_moved(struct step_ctx *c)
 }
 
 static const struct wait have_it = {
-	.rule = "KubernetesConfig is reconciled continuously; no limit is published",
+	.rule = "KubernetesConfig is reconciled continuously. AWS publishes no time "
+		"limit",
 	.moved = change_moved,
 	.lag_s = 60,
 };
@@ -326,9 +325,9 @@ static const struct step steps[] = {
 	 .seen = read_seen,
 	 .plan = read_plan,
 	 .on_fail = preflight_note},
-	STAKE_STEP("check_users", "See what the taints end", &tainted),
+	STAKE_STEP("check_users", "Find pods that the taints end", &tainted),
 	PREFLIGHT_ROLE_STEP(preflight_note),
-	PREFLIGHT_STEP("check_script", "Check the own lifecycle script", own_script, true,
+	PREFLIGHT_STEP("check_script", "Check the lifecycle script", own_script, true,
 		       preflight_note),
 	PREFLIGHT_VERDICT("read_group"),
 	UPDATE_CLUSTER_STEP_WITH("update_group", "group", "Change the instance group",

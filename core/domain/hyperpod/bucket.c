@@ -35,14 +35,14 @@ void bucket_create_plan(struct step_ctx *c, struct exchange *x)
 	if (saw_refused(c, "bucket")) {
 		step_fail_saw(
 			c, "bucket",
-			"the bucket %s for scripts (INSTANTSTART_BUCKET) is not open "
-			"to us: %s",
+			"the script bucket %s (INSTANTSTART_BUCKET) is not accessible: "
+			"%s",
 			name_bucket(c), saw_why(c, "bucket"));
 		return;
 	}
 	if (!name_bucket_is_ours(c)) {
 		e = step_fail(c, ERR_CLOUD_NOT_FOUND,
-			      "the configured bucket %s does not exist", name_bucket(c));
+			      "The configured bucket %s does not exist", name_bucket(c));
 		err_fix(e, "Create it, or leave INSTANTSTART_BUCKET empty.");
 		return;
 	}
@@ -57,7 +57,7 @@ void bucket_create_plan(struct step_ctx *c, struct exchange *x)
 void bucket_create_absorb(struct step_ctx *c, const struct answer *a)
 {
 	if (!a->ok && !answer_is(a, "BucketAlreadyOwnedByYou")) {
-		step_fail_answer(c, a, "the bucket %s was refused", name_bucket(c));
+		step_fail_answer(c, a, "the bucket %s was rejected", name_bucket(c));
 		return;
 	}
 	step_own(c, "s3:bucket", name_bucket(c), NULL, "made");
@@ -91,7 +91,7 @@ void bucket_close(struct step_ctx *c, struct exchange *x, const char *bucket)
 			   "IgnorePublicAcls", 1, "BlockPublicPolicy", 1,
 			   "RestrictPublicBuckets", 1));
 	exchange_aws(x, AWS_S3_PutPublicAccessBlock, in);
-	x->what = arena_printf(c->arena, "Close the bucket %s to the public", bucket);
+	x->what = arena_printf(c->arena, "Block public access to the bucket %s", bucket);
 }
 
 /* Tags are replaced as a whole: what cannot be read is not written over. */
@@ -129,7 +129,8 @@ void bucket_tag_plan(struct step_ctx *c, struct exchange *x)
 void bucket_absorb(struct step_ctx *c, const struct answer *a)
 {
 	if (!a->ok)
-		step_fail_answer(c, a, "the bucket %s refused a change", name_bucket(c));
+		step_fail_answer(c, a, "a change of the bucket %s was rejected",
+				 name_bucket(c));
 	else
 		step_advance(c);
 }
@@ -165,7 +166,7 @@ void bucket_policy_put(struct step_ctx *c, struct exchange *x, const char *bucke
 	if (saw_ok(c, "policy") || saw_refused(c, "policy")) {
 		step_warn(c,
 			  "the policy of the bucket %s could not be read (%s): it is "
-			  "used as it is",
+			  "used unchanged",
 			  bucket,
 			  saw_ok(c, "policy") ? "what came is no policy"
 					      : saw_why(c, "policy"));
@@ -174,7 +175,7 @@ void bucket_policy_put(struct step_ctx *c, struct exchange *x, const char *bucke
 	exchange_aws(x, AWS_S3_PutBucketPolicy,
 		     json_packf(c->arena, "{s:s, s:s}", "Bucket", bucket, "Policy",
 				json_text(c->arena, policy)));
-	x->what = arena_printf(c->arena, "Allow TLS alone to the bucket %s", bucket);
+	x->what = arena_printf(c->arena, "Require TLS for the bucket %s", bucket);
 }
 
 bool bucket_policy_observe(struct step_ctx *c, struct exchange *x)
@@ -192,10 +193,10 @@ void bucket_policy_plan(struct step_ctx *c, struct exchange *x)
 void bucket_policy_absorb(struct step_ctx *c, const struct answer *a)
 {
 	if (!a->ok && a->errc == ERR_CLOUD_DENIED)
-		step_warn(c, "the bucket's policy was refused: %s",
+		step_warn(c, "the bucket policy was rejected: %s",
 			  a->message ? a->message : a->code);
 	else if (!a->ok) {
-		step_fail_answer(c, a, "the bucket's policy was refused");
+		step_fail_answer(c, a, "the bucket policy was rejected");
 		return;
 	}
 	step_advance(c);
@@ -240,7 +241,7 @@ void script_plan(struct step_ctx *c, struct exchange *x)
 		     json_packf(c->arena, "{s:s, s:s, s:s, s:s}", "Bucket",
 				name_bucket(c), "Key", script_key(c), "Body", s->text,
 				"ContentType", "text/x-shellscript"));
-	x->what = arena_printf(c->arena, "Put the lifecycle script %s", script_key(c));
+	x->what = arena_printf(c->arena, "Upload the lifecycle script %s", script_key(c));
 	step_own(c, "s3:object",
 		 arena_printf(c->arena, "%s/%s", name_bucket(c), script_key(c)), NULL,
 		 "made");

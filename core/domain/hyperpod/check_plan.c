@@ -109,8 +109,8 @@ static bool check_plan_place(struct step_ctx *c, const json_t *plan,
 					      : step_input(c, "subnet_id"),
 			arena_printf(c->arena, "one of %s", where),
 			arena_printf(c->arena,
-				     "the training plan's capacity is in %s, the zone "
-				     "asked for is %s",
+				     "the capacity of the training plan is in %s, not in "
+				     "zone %s",
 				     where, zone_id));
 		return false;
 	}
@@ -171,19 +171,19 @@ static bool check_plan_end(struct step_ctx *c, const json_t *plan, const json_t 
 		struct err *e = refuse_arn(
 			c, "a plan that ends later",
 			arena_printf(c->arena,
-				     "the training plan ends at %s and its nodes are "
-				     "taken back about an hour before: none would stay",
+				     "the training plan ends at %s, and its nodes are "
+				     "removed about an hour earlier: none would remain",
 				     end));
 
-		err_fix(e, "Extend the plan, or take another one.");
+		err_fix(e, "Extend the plan, or use another one.");
 		return false;
 	}
 	if (hours < SHORT_H && !json_at(c->data, "plan_checked"))
 		step_warn(
 			c,
 			"the training plan ends at %s, in %lld hours, and its nodes are "
-			"taken back about an hour before: work that needs longer is "
-			"lost unless it has been saved, or the plan is extended",
+			"removed about an hour earlier. Save longer work or extend the "
+			"plan",
 			end, (long long)hours);
 	return true;
 }
@@ -217,16 +217,15 @@ static bool check_plan_left(struct step_ctx *c, const json_t *plan)
 			       "how many instances of the training plan are left");
 	if (there < 0 || left >= count || json_at(c->data, "plan_checked"))
 		return true;
-	refuse_plan(
-		c, "/count", arena_printf(c->arena, "%lld", (long long)count),
-		arena_printf(c->arena, "at most %lld", (long long)left),
-		arena_printf(c->arena, "the training plan has %lld instances left%s",
-			     (long long)left,
-			     owed ? arena_printf(c->arena,
-						 ", after %lld that other groups have "
-						 "asked for",
-						 (long long)owed)
-				  : ""));
+	refuse_plan(c, "/count", arena_printf(c->arena, "%lld", (long long)count),
+		    arena_printf(c->arena, "at most %lld", (long long)left),
+		    arena_printf(c->arena, "the training plan has %lld instances left%s",
+				 (long long)left,
+				 owed ? arena_printf(c->arena,
+						     ", after %lld that other groups "
+						     "requested",
+						     (long long)owed)
+				      : ""));
 	return false;
 }
 
@@ -240,7 +239,7 @@ void training_plan_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	if (!plan) {
 		struct err *e = step_fail(c, ERR_CLOUD_NOT_FOUND,
-					  "there is no training plan %s", arn);
+					  "There is no training plan %s", arn);
 		err_field(e, "/training_plan_arn", arn,
 			  "the ARN of an active training plan");
 		return;
@@ -249,8 +248,8 @@ void training_plan_plan(struct step_ctx *c, struct exchange *x)
 	if (json_len_at(plan, "ReservedCapacitySummaries") == 0) {
 		step_not_known(
 			c, "training_plan",
-			"in which zone and of which type the training plan's capacity "
-			"is: SageMaker does not say");
+			"the zone and type of the training plan's capacity: SageMaker "
+			"does not report them");
 		return;
 	}
 	if (!check_plan_state(c, plan) || !check_plan_purpose(c, plan) ||
@@ -259,7 +258,7 @@ void training_plan_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	if (streq(json_str_at(plan, "Status"), "Scheduled") &&
 	    !json_at(c->data, "plan_checked"))
-		step_warn(c, "the training plan begins at %s: nodes come no earlier",
-			  json_str_or(plan, "StartTime", "a time that it does not say"));
+		step_warn(c, "the training plan starts at %s: nodes arrive no earlier",
+			  json_str_or(plan, "StartTime", "an unknown time"));
 	step_save(c, "plan_checked", json_true());
 }

@@ -136,24 +136,17 @@ static int64_t in_use(const struct step_ctx *c, const char *type, int64_t *ret_u
 
 static void no_room(struct step_ctx *c, const json_t *quota, double limit, int64_t used)
 {
-	/* Of a group that gets more, those that it has are not asked for. */
-	const int64_t count = wish_count(c), had = count - wish_more(c);
+	const int64_t count = wish_count(c);
 	struct err *e = step_fail(
-		c, ERR_QUOTA,
-		"the quota \"%s\" is %.0f: %lld are in use%s, %lld are needed",
-		wanted(c, first_type(c)), limit, (long long)(used + had),
-		had > 0 ? arena_printf(c->arena, " (%lld of them by this group)",
-				       (long long)had)
-			: "",
-		(long long)count);
+		c, ERR_QUOTA, "The quota \"%s\" is %.0f: %lld in use, %lld needed",
+		wanted(c, first_type(c)), limit, (long long)used, (long long)count);
 	const double left = limit - (double)used;
 
 	err_field(e, "/count", arena_printf(c->arena, "%lld", (long long)count),
-		  arena_printf(c->arena, "at most %.0f",
-			       left > (double)had ? left : (double)had));
+		  arena_printf(c->arena, "at most %.0f", left > 0 ? left : 0));
 	err_fix(e,
-		"Ask for an increase of %s in Service Quotas (service sagemaker, "
-		"region %s), then retry.",
+		"Request an increase of %s in Service Quotas (service sagemaker, region "
+		"%s), then retry.",
 		json_str_or(quota, "QuotaCode", wanted(c, first_type(c))),
 		c->where->region);
 }
@@ -184,7 +177,7 @@ void quota_plan(struct step_ctx *c, struct exchange *x)
 	if (is_settled(c))
 		return;
 	if (missing_quota(c)) {
-		step_not_known(c, "quota", "whether the quota \"%s\" has room: %s%s",
+		step_not_known(c, "quota", "whether the quota \"%s\" is sufficient: %s%s",
 			       wanted(c, missing_quota(c)),
 			       saw_ok(c, "quotas") ? "the account shows no such quota"
 						   : "it could not be read, ",
@@ -205,7 +198,7 @@ void quota_plan(struct step_ctx *c, struct exchange *x)
 	if (!known)
 		step_not_known(
 			c, "quota",
-			"not all HyperPod clusters could be looked at: the quota \"%s\" of "
+			"not all HyperPod clusters could be read: the quota \"%s\" of "
 			"%.0f may be in use",
 			wanted(c, first_type(c)), limit);
 	save_room(c, quota, limit, used, known);

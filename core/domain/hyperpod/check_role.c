@@ -44,9 +44,9 @@ void role_trust_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	if (saw_missing(c, "given_role")) {
 		e = step_fail(c, given ? ERR_INVALID_INPUT : ERR_STATE_CONFLICT,
-			      "there is no role %s", arn);
+			      "There is no role %s", arn);
 		err_field(e, given ? "/execution_role_arn" : "", arn,
-			  given ? "a role of this account, or none: then one is made"
+			  given ? "an existing role of this account. Default: a new role"
 				: "the role of the group's nodes");
 		if (!given)
 			err_fix(e,
@@ -56,7 +56,7 @@ void role_trust_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	}
 	if (!role) {
-		step_not_known(c, "role", "the role %s could not be looked at (%s)", arn,
+		step_not_known(c, "role", "the role %s could not be read (%s)", arn,
 			       saw_why(c, "given_role"));
 		return;
 	}
@@ -64,8 +64,8 @@ void role_trust_plan(struct step_ctx *c, struct exchange *x)
 	if (!trusts)
 		return;
 	e = step_fail(c, given ? ERR_INVALID_INPUT : ERR_STATE_CONFLICT,
-		      "the role %s trusts %s, not %s", arn, trusts, principal);
+		      "The role %s trusts %s, not %s", arn, trusts, principal);
 	err_field(e, given ? "/execution_role_arn" : "", arn,
-		  "a role that SageMaker may assume");
+		  "a role that SageMaker can assume");
 	err_fix(e, "Add %s to the role's trust policy (sts:AssumeRole).", principal);
 }

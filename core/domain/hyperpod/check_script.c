@@ -48,7 +48,7 @@ void own_script_plan(struct step_ctx *c, struct exchange *x)
 	if (!uri)
 		return;
 	if (saw_missing(c, "script")) {
-		e = step_fail(c, ERR_INVALID_INPUT, "there is no script %s in %s",
+		e = step_fail(c, ERR_INVALID_INPUT, "There is no script %s in %s",
 			      script_name(c), uri);
 		err_field(e, "/lifecycle_on_create", script_name(c),
 			  "the name of a script in that folder");
@@ -56,17 +56,16 @@ void own_script_plan(struct step_ctx *c, struct exchange *x)
 	}
 	if (!saw_ok(c, "script")) {
 		/* Nodes read it by their own role, not by ours. */
-		step_not_known(c, "script",
-			       "the script %s in %s could not be looked at: %s",
+		step_not_known(c, "script", "the script %s in %s could not be read: %s",
 			       script_name(c), uri, saw_why(c, "script"));
 		return;
 	}
 	if (text && strstr(text, "\r\n")) {
-		e = step_fail(c, ERR_INVALID_INPUT, "the script %s has CRLF line endings",
+		e = step_fail(c, ERR_INVALID_INPUT, "The script %s has CRLF line endings",
 			      script_name(c));
 		err_field(e, "/lifecycle_on_create", "CRLF line endings",
 			  "LF line endings");
-		err_fix(e, "Run dos2unix on %s and put it back to %s.", script_name(c),
-			uri);
+		err_fix(e, "Run dos2unix on %s and upload it to %s again.",
+			script_name(c), uri);
 	}
 }

@@ -29,7 +29,7 @@ static bool check_interfaces(struct step_ctx *c, const json_t *type)
 
 	if (!mode || json_int_or(type, "NetworkInfo.EfaInfo.MaximumEfaInterfaces", 0) > 0)
 		return true;
-	e = step_fail(c, ERR_NOT_OFFERED, "%s takes at most 0 EFA interfaces", name);
+	e = step_fail(c, ERR_NOT_OFFERED, "%s supports no EFA interfaces", name);
 	err_field(
 		e, "/interface_mode", mode,
 		"no interface mode, or a type with efa_interfaces in list_instance_types");
@@ -48,9 +48,8 @@ void type_plan(struct step_ctx *c, struct exchange *x)
 			return;
 	if (json_array_size(types) < json_array_size(wish_types(c)))
 		step_not_known(c, "type",
-			       "what %s can do: EC2 does not list %s, so pods, addresses "
-			       "and EFA interfaces could not be counted",
-			       wish_types_text(c),
-			       json_array_size(types) ? "all of them" : "it");
+			       "the capabilities of %s: EC2 does not list %s, so pods, "
+			       "addresses and EFA interfaces were not checked",
+			       wish_types_text(c), json_array_size(types) ? "all" : "it");
 	share_judge(c, types);
 }

@@ -48,7 +48,7 @@ bool hyperpod_is_vanishing(struct step_ctx *c)
 {
 	if (!saw(c, "hyperpod") || saw_ok(c, "tags"))
 		return false;
-	step_wait(c, 5, "a look at the HyperPod cluster %s, which has just gone",
+	step_wait(c, 5, "the deleted HyperPod cluster %s to be checked again",
 		  hyperpod_name(c));
 	return true;
 }
@@ -73,15 +73,15 @@ static void refuse_foreign(struct step_ctx *c)
 	const char *status = json_str_or(saw(c, "hyperpod"), "ClusterStatus", "");
 	struct err *e =
 		step_fail(c, ERR_FOREIGN_OBJECT,
-			  "a HyperPod cluster named %s exists (%s) and was not made by "
-			  "this operation",
+			  "A HyperPod cluster named %s exists (%s) and was not created "
+			  "by this operation",
 			  hyperpod_name(c), status);
 
-	err_field(e, "/hyperpod_name", hyperpod_name(c), "a name that is not taken");
+	err_field(e, "/hyperpod_name", hyperpod_name(c), "a name that is not in use");
 	if (streq(status, "InService"))
 		err_fix(e,
-			"It exists and is in service: use import_cluster to work with it, "
-			"or choose another hyperpod_name.");
+			"It is in service. Use import_cluster to work with it, or choose "
+			"another hyperpod_name.");
 	else
 		err_fix(e,
 			"Choose another hyperpod_name, or use import_cluster to work with "
@@ -191,7 +191,7 @@ static void clear_wreck_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	}
 	if (streq(status, "Deleting") || streq(status, "RollingBack")) {
-		step_wait(c, 20, "the earlier cluster %s, which is %s", hyperpod_name(c),
+		step_wait(c, 20, "the earlier cluster %s in status %s", hyperpod_name(c),
 			  status);
 		return;
 	}
@@ -209,7 +209,7 @@ static void clear_wreck_absorb(struct step_ctx *c, const struct answer *a)
 		step_fail_answer(c, a, "the failed cluster %s could not be deleted",
 				 hyperpod_name(c));
 	else
-		step_wait(c, 15, "the failed cluster %s to be gone", hyperpod_name(c));
+		step_wait(c, 15, "the failed cluster %s to be deleted", hyperpod_name(c));
 }
 
 /* --- the cluster ----------------------------------------------------------------------
@@ -308,7 +308,7 @@ static void create_plan(struct step_ctx *c, struct exchange *x)
 static void create_absorb(struct step_ctx *c, const struct answer *a)
 {
 	if (answer_is(a, "ResourceInUse")) {
-		step_wait(c, 5, "a look at the cluster %s, which exists already",
+		step_wait(c, 5, "the existing cluster %s to be checked",
 			  hyperpod_name(c));
 		return;
 	}
@@ -316,11 +316,11 @@ static void create_absorb(struct step_ctx *c, const struct answer *a)
 		return;
 	if (!a->ok) {
 		struct err *e = step_fail_answer(
-			c, a, "the HyperPod cluster %s was refused", hyperpod_name(c));
+			c, a, "the HyperPod cluster %s was rejected", hyperpod_name(c));
 		if (e->code == ERR_QUOTA)
 			err_fix(e,
-				"Ask for an increase of \"%s for cluster usage\" in Service "
-				"Quotas, then retry.",
+				"Request an increase of \"%s for cluster usage\" in "
+				"Service Quotas, then retry.",
 				step_input(c, "instance_type"));
 		return;
 	}
@@ -344,7 +344,7 @@ static bool tell_cluster(struct step_ctx *c, json_t *row)
 }
 
 static const struct leaves leaves_cluster = {
-	.cost = "Each node that still comes is billed from its launch until it is removed.",
+	.cost = "Each node that still launches is billed until it is removed.",
 	.until = "wait_nodes",
 	.tell = tell_cluster,
 };

@@ -156,11 +156,11 @@ json_t *group_spec(const json_t *details, struct arena *a, struct err *e)
 
 	if (!spec) {
 		err_set(e, ERR_STATE_CONFLICT,
-			"unknown live field %s of the instance group %s: an update would "
+			"Unknown field %s of the instance group %s: an update would "
 			"reset it",
 			unknown, name);
-		err_field(e, unknown, name, "members that this version knows");
-		err_fix(e, "Update InstantStart, or change this group by other means.");
+		err_field(e, unknown, name, "fields that this version knows");
+		err_fix(e, "Upgrade InstantStart, or change this group by other means.");
 		return NULL;
 	}
 	json_own(a, spec);

@@ -67,8 +67,7 @@ static json_t *row_of(const json_t *summary, const json_t *cluster)
 			 json_str_at(summary, "ClusterArn"), "status",
 			 json_str_at(cluster, "ClusterStatus"), "state",
 			 slash ? "ok" : "unsupported", "reason",
-			 slash ? NULL
-			       : "not managed here (Slurm): EKS does not orchestrate it",
+			 slash ? NULL : "not supported (Slurm): it does not run on EKS",
 			 "eks_name", slash ? slash + 1 : NULL, "groups",
 			 (json_int_t)json_len_at(cluster, "InstanceGroups"));
 }

@@ -147,8 +147,9 @@ static void script_failed(struct step_ctx *c, const char *text)
 	err_because(e, "sagemaker:cluster-event", "", text, NULL);
 	if (json_array_size(lines) == 0) {
 		err_fix(e,
-			"No log of the script exists in %s: the node failed before it could "
-			"write one. Check the script's download and the way to S3.",
+			"There is no log of the script in %s: the node failed before it "
+			"could write one. Check the download of the script and the "
+			"network path to S3.",
 			log_group(c));
 		return;
 	}
@@ -162,8 +163,8 @@ static void script_failed(struct step_ctx *c, const char *text)
 	err_because(e, "lifecycle-script log", "", json_str_or(line, "message", ""),
 		    NULL);
 	err_fix(e,
-		"The last lines are in the operation's events (lifecycle_log); the whole log "
-		"is in %s. Mend the script, then retry.",
+		"The last lines are in the events of the operation (lifecycle_log). The "
+		"whole log is in %s. Correct the script, then retry.",
 		log_group(c));
 }
 
@@ -173,8 +174,8 @@ static void node_failed(struct step_ctx *c, const char *text, const char *what,
 			const char *fix)
 {
 	struct err *e = step_fail(c, ERR_NODE_FAILED,
-				  "%s on a node of %s; there is no log, since it failed "
-				  "before its scripts",
+				  "%s on a node of %s. There is no log because the node "
+				  "failed before its scripts started",
 				  what, step_input(c, "group_name"));
 
 	err_because(e, "sagemaker:cluster-event", "", text, NULL);
@@ -191,18 +192,18 @@ bool node_trouble_fail(struct step_ctx *c, const char *text)
 			script_failed(c, text);
 		return true;
 	case EFA_TROUBLE:
-		node_failed(c, text, "EFA's health check failed",
+		node_failed(c, text, "The EFA health check failed",
 			    arena_printf(c->arena,
-					 "The security group %s must allow all protocols "
-					 "from and to itself, as rules of their own "
-					 "(ingress and egress). Mend it, then retry.",
+					 "Allow all protocols in the security group %s "
+					 "from and to itself, as separate ingress and "
+					 "egress rules. Then retry.",
 					 group ? group : "of the nodes"));
 		return true;
 	case NETWORK_TROUBLE:
 		node_failed(
-			c, text, "the network is not as it must be",
-			"The subnet needs a route to NAT or an S3 endpoint, the VPC DNS "
-			"support. Mend it, then retry.");
+			c, text, "The network is not configured correctly",
+			"Give the subnet a route to NAT or an S3 endpoint, and enable "
+			"DNS support in the VPC. Then retry.");
 		return true;
 	case NO_TROUBLE:
 		break;

@@ -100,20 +100,20 @@ static bool check_subnet(struct step_ctx *c)
 	struct err *e;
 
 	if (subnet && saw_missing(c, "subnet")) {
-		e = step_fail(c, ERR_INVALID_INPUT, "there is no subnet %s", subnet);
+		e = step_fail(c, ERR_INVALID_INPUT, "There is no subnet %s", subnet);
 		err_field(e, "/subnet_id", subnet, "a private subnet of the VPC");
 		return false;
 	}
 	if (subnet_fits_zone(c))
 		return true;
-	e = step_fail(c, ERR_INVALID_INPUT,
-		      "the subnet %s is in zone %s, the zone asked for is %s", subnet,
+	e = step_fail(c, ERR_INVALID_INPUT, "The subnet %s is in zone %s, not in zone %s",
+		      subnet,
 		      json_str_or(saw(c, "subnet"), "Subnets.0.AvailabilityZoneId", "?"),
 		      json_str_or(asked_zone(c), "ZoneId", "?"));
 	err_field(e, "/subnet_id", subnet,
 		  json_array_size(there) ? arena_printf(c->arena, "one of %s",
 							listed(c, there, "SubnetId"))
-					 : "a subnet in that zone; its VPC has none");
+					 : "a subnet in that zone (the VPC has none)");
 	return false;
 }
 
@@ -152,7 +152,7 @@ void offering_plan(struct step_ctx *c, struct exchange *x)
 		e = step_fail(c, ERR_INVALID_INPUT, "%s is not a zone of %s",
 			      zone_wanted(c), c->where->region);
 		err_field(e, "/zone", zone_wanted(c),
-			  "a name or id from list_availability_zones");
+			  "a name or ID from list_availability_zones");
 		return;
 	}
 	if (!check_subnet(c))
@@ -163,8 +163,8 @@ void offering_plan(struct step_ctx *c, struct exchange *x)
 		/* Everywhere empty: a new type that EC2 does not list, perhaps. */
 		step_not_known(
 			c, "offering",
-			"EC2 lists %s in no zone of %s: whether it is offered could not "
-			"be checked",
+			"EC2 does not list %s in any zone of %s: its availability was "
+			"not checked",
 			ec2_type(wish_types_text(c)), c->where->region);
 		return;
 	}

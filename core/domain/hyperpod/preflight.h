@@ -58,8 +58,9 @@ void preflight_verdict_plan(struct step_ctx *c, struct exchange *x);
 #define PREFLIGHT_STEPS_WITH(failed)                                                     \
 	PREFLIGHT_STEP("check_offering", "Check that the zone offers the instance type", \
 		       offering, false, failed),                                         \
-		PREFLIGHT_STEP("check_type", "Check what the instance type can do",      \
-			       type, false, failed),                                     \
+		PREFLIGHT_STEP("check_type",                                             \
+			       "Check the capabilities of the instance type", type,      \
+			       false, failed),                                           \
 		PREFLIGHT_STEP("check_architecture",                                     \
 			       "Check that images run on the instance type", arch, true, \
 			       failed),                                                  \
@@ -67,8 +68,8 @@ void preflight_verdict_plan(struct step_ctx *c, struct exchange *x);
 		GIVEN_NETWORK_STEP(failed),                                              \
 		PREFLIGHT_STEP("check_room", "Check that the given subnet has room",     \
 			       given_room, false, failed),                               \
-		PREFLIGHT_STEP("check_script", "Check the own lifecycle script",         \
-			       own_script, true, failed)
+		PREFLIGHT_STEP("check_script", "Check the lifecycle script", own_script, \
+			       true, failed)
 #define PREFLIGHT_ROLE_STEP(failed)                                                      \
 	PREFLIGHT_STEP("check_role", "Check the execution role", role_trust, true, failed)
 #define PREFLIGHT_VERDICT(first)                                                         \

@@ -66,6 +66,6 @@ void preflight_verdict_plan(struct step_ctx *c, struct exchange *x)
 			    NULL);
 	}
 	str_copy(c->verdict.error.detail, sizeof(c->verdict.error.detail),
-		 arena_printf(c->arena, "%zu things stand in the way: %s",
+		 arena_printf(c->arena, "%zu requirements are not met: %s",
 			      json_array_size(faults), listing_text(&all)));
 }

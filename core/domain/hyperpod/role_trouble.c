@@ -60,7 +60,7 @@ bool hyperpod_trust_trouble(struct step_ctx *c, const struct answer *a,
 		return false;
 	seen = role ? hyperpod_role_trusts(c, role, wanted) : NULL;
 	if (seen) {
-		e = step_fail_answer(c, a, "the role %s trusts %s, not %s", name, seen,
+		e = step_fail_answer(c, a, "The role %s trusts %s, not %s", name, seen,
 				     wanted);
 		e->retry = RETRY_NEVER;
 		err_field(e, field, seen, wanted);
@@ -78,6 +78,7 @@ bool hyperpod_trust_trouble(struct step_ctx *c, const struct answer *a,
 	e->code = ERR_ROLE_NOT_READY;
 	e->retry = RETRY_HUMAN;
 	err_fix(e,
-		"Look for a service control policy or permissions boundary that denies it.");
+		"Check for a service control policy or permissions boundary that denies "
+		"it.");
 	return true;
 }

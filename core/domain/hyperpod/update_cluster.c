@@ -172,8 +172,8 @@ static void lost_race(void *about, const char *member, const json_t *wanted,
 
 	step_warn(
 		c,
-		"somebody else changed %s of the instance group %s while we updated it: "
-		"we sent %s, now it is %s",
+		"%s of the instance group %s was changed outside InstantStart during the "
+		"update: sent %s, now %s",
 		member, r->group, wanted ? json_text(c->arena, wanted) : "nothing",
 		live ? json_text(c->arena, live) : "not set");
 }
@@ -193,7 +193,7 @@ static size_t compare_sent(struct step_ctx *c, const json_t *live, bool tell)
 		if (now)
 			n += group_spec_compare(spec, now, tell ? lost_race : NULL, &r);
 		else if (!g && tell)
-			step_warn(c, "the instance group %s is gone since we updated it",
+			step_warn(c, "the instance group %s was deleted after the update",
 				  name);
 		n += !g;
 	}
@@ -211,7 +211,7 @@ static bool judge_race(struct step_ctx *c, const json_t *live)
 	if (!c->issued_before && compare_sent(c, live, false) > 0) {
 		if (looks < LOOKS_MAX) {
 			step_counted(c, path(c, "looks"));
-			step_wait(c, LOOK_AGAIN_S, "%s to show what was sent",
+			step_wait(c, LOOK_AGAIN_S, "%s to show the sent values",
 				  hyperpod_name(c));
 			return false;
 		}
@@ -236,28 +236,29 @@ static bool may_update(struct step_ctx *c, const json_t *live)
 	struct err *e;
 
 	if (!live) {
-		e = step_fail(c, ERR_CLOUD_NOT_FOUND, "there is no HyperPod cluster %s",
+		e = step_fail(c, ERR_CLOUD_NOT_FOUND, "There is no HyperPod cluster %s",
 			      hyperpod_name(c));
 		err_field(e, "/cluster", hyperpod_name(c),
 			  "a cluster with a HyperPod cluster");
-		err_fix(e, "Make it with create_hyperpod_cluster.");
+		err_fix(e, "Create it with create_hyperpod_cluster.");
 		return false;
 	}
 	if (update_cluster_is_busy(status) && c->planning) {
 		step_warn(c, "%s is %s: the update waits until it is InService",
 			  hyperpod_name(c), status);
 	} else if (update_cluster_is_busy(status)) {
-		step_wait(c, BUSY_S, "the HyperPod cluster %s, which is %s",
+		step_wait(c, BUSY_S, "the HyperPod cluster %s in status %s",
 			  hyperpod_name(c), status);
 		return false;
 	} else if (streq(status, "Failed")) {
 		e = step_fail(c, ERR_CLUSTER_FAILED,
-			      "the HyperPod cluster %s is Failed and takes no update: %s",
+			      "The HyperPod cluster %s is Failed and cannot be updated: "
+			      "%s",
 			      hyperpod_name(c),
 			      json_str_or(live, "FailureMessage", "no reason given"));
 		err_fix(e,
-			"A failed cluster takes no changes: retry the operation that made it, "
-			"which removes the failed one and makes it again.");
+			"A failed cluster cannot be changed. Retry the operation that "
+			"created it: the failed cluster is deleted and created again.");
 		return false;
 	}
 	return true;
@@ -272,12 +273,13 @@ static void send_update(struct step_ctx *c, struct exchange *x, json_t *in,
 	if (step_count(c, path(c, "sends_now")) >= SENDS_MAX) {
 		e = step_fail(
 			c, ERR_STATE_CONFLICT,
-			"%s was updated %d times and somebody else changed it back each "
-			"time; the last difference was %s",
+			"%s was updated %d times, and each update was reverted outside "
+			"InstantStart. Last difference: %s",
 			hyperpod_name(c), SENDS_MAX, json_text(c->arena, in));
 		e->retry = RETRY_HUMAN;
-		err_fix(e, "Find out who else writes (the warnings name the fields), "
-			   "then retry.");
+		err_fix(e,
+			"Find out what else changes the cluster (the warnings name the "
+			"fields), then retry.");
 		return;
 	}
 	step_save(c, path(c, "trying"), groups ? json_deep_copy(groups) : json_array());
@@ -334,15 +336,17 @@ void update_cluster_absorb(struct step_ctx *c, const struct answer *a)
 		step_count_forget(c, path(c, "looks"));
 		step_wait(c, 1, "%s to show the update", hyperpod_name(c));
 	} else if (says_later(a)) {
-		step_wait(c, BUSY_S, "the HyperPod cluster %s, which takes no update now",
+		step_wait(c, BUSY_S,
+			  "the HyperPod cluster %s, which accepts no update now",
 			  hyperpod_name(c));
 	} else if (says_no_changes(a)) {
 		step_advance(c);
 	} else if (!hyperpod_role_trouble(c, a, json_at(saw(c, "role"), "Role"))) {
-		e = step_fail_answer(c, a, "the update of %s was refused",
+		e = step_fail_answer(c, a, "the update of %s was rejected",
 				     hyperpod_name(c));
 		if (e->code == ERR_QUOTA)
-			err_fix(e, "Ask for an increase of the quota that the message "
-				   "names in Service Quotas, then retry.");
+			err_fix(e,
+				"Request an increase of the quota that the message names "
+				"in Service Quotas, then retry.");
 	}
 }

@@ -178,8 +178,7 @@ static const char *checked_text(const struct step_ctx *c)
 
 	json_array_foreach(json_at(saw(c, "nodes"), "items"), i, node)
 		n += node_is_checked(node);
-	return n ? arena_printf(c->arena, "; %lld under health checks of the service", n)
-		 : "";
+	return n ? arena_printf(c->arena, "; %lld in health checks", n) : "";
 }
 
 static void no_capacity(struct step_ctx *c, const char *text)
@@ -193,8 +192,8 @@ static void no_capacity(struct step_ctx *c, const char *text)
 	/* Whether to go on waiting is a person's to say (case CC-01). */
 	e->retry = RETRY_HUMAN;
 	err_fix(e,
-		"Try another zone, spot or a training plan; AWS goes on trying, and a retry "
-		"of this operation goes on waiting.");
+		"Use another zone, spot or a training plan. AWS continues to try, and a "
+		"retry of this operation continues to wait.");
 }
 
 static void cluster_failed(struct step_ctx *c, const char *status, const char *text)
@@ -206,11 +205,12 @@ static void cluster_failed(struct step_ctx *c, const char *status, const char *t
 		no_capacity(c, message);
 		return;
 	}
-	e = step_fail(c, ERR_CLUSTER_FAILED, "the HyperPod cluster %s is %s: %s",
+	e = step_fail(c, ERR_CLUSTER_FAILED, "The HyperPod cluster %s is %s: %s",
 		      hyperpod_name(c), status, message[0] ? message : "no reason given");
 	err_because(e, "sagemaker:DescribeCluster", status, message, NULL);
-	err_fix(e, "Remove the cause, then retry: the failed cluster is deleted and "
-		   "made again; EKS and storage stay.");
+	err_fix(e,
+		"Resolve the cause, then retry. The failed cluster is deleted and created "
+		"again. EKS and storage stay.");
 }
 
 static void finish(struct step_ctx *c)
@@ -272,19 +272,19 @@ static const char *target_moved(struct step_ctx *c)
 	if (is_taken_back(c))
 		return arena_printf(
 			c->arena,
-			"SageMaker took the instance group %s back to %lld: it reached %lld "
-			"of min %lld nodes within three hours and was rolled back%s",
+			"SageMaker rolled the instance group %s back to %lld: it reached "
+			"%lld of min %lld nodes within three hours%s",
 			step_input(c, "group_name"), (long long)target(c),
 			(long long)json_int_or(c->data, reached, 0), (long long)least(c),
 			last);
 	return arena_printf(
 		c->arena,
-		"the instance group %s was asked for %lld nodes and has a target of %lld now; "
-		"%s changed it%s",
+		"the instance group %s was set to %lld nodes and now has a target of "
+		"%lld: changed by %s%s",
 		step_input(c, "group_name"), (long long)wanted(c), (long long)target(c),
 		streq(json_str_at(saw(c, "hyperpod"), "AutoScaling.Mode"), "Enable")
-			? "somebody else or the autoscaler"
-			: "somebody else",
+			? "the autoscaler or another user"
+			: "another user",
 		last);
 }
 
@@ -295,25 +295,25 @@ const char *watch_moved(struct step_ctx *c)
 
 	if (saw_missing(c, "hyperpod"))
 		return arena_printf(c->arena,
-				    "the HyperPod cluster %s has vanished: somebody "
-				    "deleted it",
+				    "the HyperPod cluster %s was deleted outside "
+				    "InstantStart",
 				    hyperpod_name(c));
 	if (!cluster)
 		return NULL;
 	if (made && !streq(made, json_str_or(cluster, "ClusterArn", made)))
 		return arena_printf(c->arena,
-				    "another HyperPod cluster named %s stands where ours "
-				    "was: somebody made it anew",
+				    "the HyperPod cluster %s was replaced outside "
+				    "InstantStart by another of the same name",
 				    hyperpod_name(c));
 	if (streq(json_str_at(cluster, "ClusterStatus"), "Deleting"))
 		return arena_printf(c->arena,
-				    "somebody is deleting the HyperPod cluster %s",
+				    "the HyperPod cluster %s is being deleted outside "
+				    "InstantStart",
 				    hyperpod_name(c));
 	if (!group(c) || streq(json_str_at(group(c), "Status"), "Deleting"))
 		return arena_printf(
 			c->arena,
-			"the instance group %s has vanished: somebody deleted "
-			"it",
+			"the instance group %s was deleted outside InstantStart",
 			step_input(c, "group_name"));
 	note_reached(c);
 	return target(c) == wanted(c) ? NULL : target_moved(c);
@@ -325,8 +325,8 @@ const char *watch_moved(struct step_ctx *c)
  */
 const struct wait watch_wait = {
 	.cloud_s = 3 * 3600,
-	.rule = "SageMaker waits three hours for MinInstanceCount, then takes the group "
-		"back; deep health checks run one to two hours",
+	.rule = "SageMaker waits three hours for MinInstanceCount, then rolls the group "
+		"back. Deep health checks take one to two hours",
 	.moved = watch_moved,
 	.lag_s = 60,
 };
@@ -344,8 +344,8 @@ static bool all_ready(struct step_ctx *c)
 			hyperpod_name(c), saw_why(c, "hyperpod"));
 
 		if (saw_denied(c, "hyperpod"))
-			err_fix(e, "Let our role call sagemaker:DescribeCluster, then "
-				   "retry.");
+			err_fix(e, "Allow the InstantStart role to call "
+				   "sagemaker:DescribeCluster, then retry.");
 		return false;
 	}
 	if (current(c) < target(c) && node_trouble_fail(c, trouble_text(c)))

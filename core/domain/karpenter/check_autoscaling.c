@@ -96,11 +96,11 @@ static bool settle_role(struct step_ctx *c, const struct karpenter *k)
 	}
 	e = step_fail(
 		c, ERR_FOREIGN_OBJECT,
-		"autoscaling of %s is set up with the cluster role %s, which we did "
-		"not make",
+		"Autoscaling of %s uses the cluster role %s, which InstantStart did not "
+		"create",
 		hyperpod_name(c), k->role_arn);
 	err_field(e, "/adopt", k->role_arn, name_role_arn(c, ROLE_AUTOSCALING));
-	err_fix(e, "Ask again with adopt: that role is used and stays as it is.");
+	err_fix(e, "Set adopt to use that role unchanged.");
 	return false;
 }
 
@@ -112,7 +112,7 @@ static void check_others_role(struct step_ctx *c, struct findings *f)
 	if (!autoscaling_others_role(c))
 		return;
 	seen = role ? hyperpod_role_trusts(c, role, KARPENTER_SERVICE)
-		    : "nobody: it is gone";
+		    : "nothing: the role does not exist";
 	if (seen)
 		finding_add(f, "/adopt",
 			    arena_printf(c->arena, "the cluster role %s trusts %s",
@@ -129,15 +129,15 @@ static void check_on(struct step_ctx *c)
 		return;
 	prerequisites_check(saw(c, "hyperpod"), json_at(saw(c, "agents"), "items"), &f);
 	check_others_role(c, &f);
-	if (findings_none(&f, ERR_STATE_CONFLICT, "autoscaling cannot be switched on",
+	if (findings_none(&f, ERR_STATE_CONFLICT, "Autoscaling cannot be enabled",
 			  &why)) {
 		if (streq(json_str_at(saw(c, "hyperpod"), "NodeRecovery"), "None"))
-			step_warn(c, "node recovery is off and is switched on: "
+			step_warn(c, "node recovery is off and is turned on because "
 				     "autoscaling needs it");
 		return;
 	}
 	why.retry = RETRY_HUMAN;
-	err_fix(&why, "Mend what is listed (%s), then retry.", why.expected);
+	err_fix(&why, "Resolve the listed problems (%s), then retry.", why.expected);
 	*step_fail(c, why.code, "%s", why.detail) = why;
 }
 
@@ -161,7 +161,7 @@ void autoscaling_check_plan(struct step_ctx *c, struct exchange *x)
 		/* Planned together with the cluster, or gone: nothing is on. */
 		if (autoscaling_enabled(c) && !c->planning)
 			step_fail(c, ERR_CLOUD_NOT_FOUND,
-				  "there is no HyperPod cluster %s", hyperpod_name(c));
+				  "There is no HyperPod cluster %s", hyperpod_name(c));
 		return;
 	}
 	step_save_str(c, "cluster_arn", json_str_at(saw(c, "hyperpod"), "ClusterArn"));

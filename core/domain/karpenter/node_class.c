@@ -72,7 +72,7 @@ static void check_count(const struct look *l)
 			  "has %lld nodes that run %zu pods, and would be scaled to zero",
 			  n ? n : target, pods),
 	     arena_printf(l->f->arena, "%lld nodes", n ? n : target),
-	     "a group at zero, or scale_to_zero");
+	     "a group with zero nodes, or scale_to_zero");
 }
 
 static void check_zones(const struct look *l)
@@ -94,7 +94,7 @@ static void check_zones(const struct look *l)
 	if (zones && !streq(zones, first))
 		find(l,
 		     arena_printf(l->f->arena, "has subnets in several zones: %s", zones),
-		     zones, "subnets of one zone");
+		     zones, "subnets in one zone");
 }
 
 static void check_group(const struct look *l)
@@ -110,10 +110,12 @@ static void check_group(const struct look *l)
 		     "an on-demand group");
 	if (json_len_at(l->group, "OnStartDeepHealthChecks"))
 		find(l, "has deep health checks on start", "deep health checks",
-		     "a group without them");
+		     "a group without deep health checks");
 	if (json_at(l->group, "CapacityRequirements.Spot") && !l->w->allow_spot)
-		find(l, "is a spot group, which AWS's page on autoscaling excludes",
-		     "spot", "an on-demand group, or allow_spot to try it");
+		find(l,
+		     "is a spot group, which the AWS documentation of autoscaling "
+		     "excludes",
+		     "spot", "an on-demand group, or allow_spot");
 	check_zones(l);
 }
 
@@ -131,7 +133,7 @@ static void check_cluster(const struct node_class_wish *w, struct findings *f)
 	if (!streq(mode, "Continuous"))
 		finding_add(f, "/cluster",
 			    arena_printf(f->arena, "NodeProvisioningMode is %s", mode),
-			    mode, "a cluster made with Continuous");
+			    mode, "a cluster created with Continuous");
 	else if (state != KARPENTER_ON)
 		finding_add(f, "/cluster",
 			    arena_printf(
@@ -158,7 +160,7 @@ void node_class_check(const struct node_class_wish *w, struct findings *f)
 		if (l.group)
 			check_group(&l);
 		else
-			find(&l, "is no instance group of the cluster", l.name,
+			find(&l, "is not an instance group of the cluster", l.name,
 			     group_names(w->cluster, f->arena));
 	}
 }
@@ -185,8 +187,8 @@ const char *node_class_shared(const struct node_class_wish *w, struct arena *a)
 			    lists(class, json_string_value(v)))
 				return arena_printf(
 					a,
-					"the node class %s lists the instance group %s "
-					"as well: both count its nodes",
+					"the node class %s also lists the instance group "
+					"%s: both count its nodes",
 					json_str_or(class, "metadata.name", "?"),
 					json_string_value(v));
 	return NULL;

@@ -116,8 +116,7 @@ static void check_plan(struct step_ctx *c, struct exchange *x)
 
 	(void)x;
 	node_class_check(&w, &f);
-	if (!findings_none(&f, ERR_INVALID_INPUT, "the autoscaler cannot have this",
-			   &e)) {
+	if (!findings_none(&f, ERR_INVALID_INPUT, "the autoscaler cannot use", &e)) {
 		*step_fail(c, e.code, "%s", e.detail) = e;
 		return;
 	}
@@ -130,7 +129,7 @@ static void check_plan(struct step_ctx *c, struct exchange *x)
 	shared = node_class_shared(&w, c->arena);
 	if (shared)
 		step_warn(c, "%s", shared);
-	(void)stake_settle(c, stake_rows(c, things(c)), "the nodes that go");
+	(void)stake_settle(c, stake_rows(c, things(c)), "the nodes to remove");
 }
 
 static const struct step create_steps[] = {
@@ -186,5 +185,5 @@ const struct kind kind_delete_node_class = {
 	.steps = delete_steps,
 	.deadline_s = 2 * 3600,
 	.locks = lock_cluster,
-	.no_undo = "What was removed does not come back by itself: create it again.",
+	.no_undo = "A deletion cannot be undone. Create it again.",
 };

@@ -79,12 +79,14 @@ bool node_object_read_of_pool(struct step_ctx *c, struct exchange *x)
 static void refuse_foreign(struct step_ctx *c)
 {
 	struct err *e =
-		step_fail(c, ERR_FOREIGN_OBJECT, "a %s named %s exists and is not ours",
+		step_fail(c, ERR_FOREIGN_OBJECT,
+			  "A %s named %s exists and does not belong to InstantStart",
 			  about(c)->what, name_of(c));
 
-	err_field(e, "/name", name_of(c), "a name that is not taken");
+	err_field(e, "/name", name_of(c), "a name that is not in use");
 	err_fix(e, "Choose another name, or label it "
-		   "app.kubernetes.io/managed-by=instantstart to hand it over.");
+		   "app.kubernetes.io/managed-by=instantstart to hand it over to "
+		   "InstantStart.");
 }
 
 void node_object_apply_plan(struct step_ctx *c, struct exchange *x)
@@ -98,7 +100,7 @@ void node_object_apply_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	}
 	if (json_at(there, "metadata.deletionTimestamp")) {
-		step_wait(c, GONE_S, "the earlier %s %s to be gone%s", about(c)->what,
+		step_wait(c, GONE_S, "the earlier %s %s to be deleted%s", about(c)->what,
 			  name_of(c), held_text(c->arena, there));
 		return;
 	}
@@ -117,8 +119,8 @@ void node_object_apply_plan(struct step_ctx *c, struct exchange *x)
 void node_object_apply_absorb(struct step_ctx *c, const struct answer *a)
 {
 	if (!a->ok)
-		step_fail_answer(c, a, "Kubernetes refused the %s %s: %s", about(c)->what,
-				 name_of(c), a->message);
+		step_fail_answer(c, a, "Kubernetes rejected the %s %s: %s",
+				 about(c)->what, name_of(c), a->message);
 	else
 		step_advance(c);
 }
@@ -144,8 +146,8 @@ static bool tell(struct step_ctx *c, json_t *row)
 }
 
 const struct leaves node_object_leaves = {
-	.cost = "The autoscaler launches nodes for pods that wait; each is billed from its "
-		"launch.",
+	.cost = "The autoscaler launches nodes for pending pods. Each node is billed "
+		"from its launch.",
 	.tell = tell,
 };
 
@@ -155,18 +157,17 @@ static const char *moved(struct step_ctx *c)
 
 	if (saw_missing(c, "object") || json_at(there, "metadata.deletionTimestamp"))
 		return arena_printf(c->arena,
-				    "the %s %s has vanished: somebody deleted it",
+				    "the %s %s was deleted outside InstantStart",
 				    about(c)->what, name_of(c));
 	if (there && !object_covers(there, about(c)->wanted(c)))
 		return arena_printf(c->arena,
-				    "the %s %s is another than was asked for: somebody "
-				    "changed it",
+				    "the %s %s was changed outside InstantStart",
 				    about(c)->what, name_of(c));
 	return NULL;
 }
 
 const struct wait node_object_wait = {
-	.rule = "Kubernetes has no limit of its own",
+	.rule = "Kubernetes has no time limit for this",
 	.moved = moved,
 };
 
@@ -196,7 +197,7 @@ void node_object_delete_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	}
 	if (json_at(there, "metadata.deletionTimestamp")) {
-		step_wait(c, GONE_S, "the %s %s to be gone, with its nodes%s",
+		step_wait(c, GONE_S, "the %s %s and its nodes to be deleted%s",
 			  about(c)->what, name_of(c), held_text(c->arena, there));
 		return;
 	}
@@ -212,7 +213,7 @@ void node_object_delete_absorb(struct step_ctx *c, const struct answer *a)
 		step_fail_answer(c, a, "the %s %s could not be deleted", about(c)->what,
 				 name_of(c));
 	else
-		step_wait(c, LOOK_S, "the %s %s to be gone, with its nodes",
+		step_wait(c, LOOK_S, "the %s %s and its nodes to be deleted",
 			  about(c)->what, name_of(c));
 }
 

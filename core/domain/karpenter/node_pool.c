@@ -74,8 +74,8 @@ static void check_members(const json_t *input, const char *member, const json_t 
 		if (!texts_have(allowed, json_string_value(v)))
 			finding_add(f, arena_printf(f->arena, "/%s/%zu", member, i),
 				    arena_printf(f->arena,
-						 "%s is %s of no group of the node class "
-						 "%s",
+						 "%s is not %s of any group of the node "
+						 "class %s",
 						 json_string_value(v), what, class),
 				    json_string_value(v), joined(f->arena, allowed));
 }
@@ -104,10 +104,10 @@ static void check_labels(const json_t *input, struct findings *f)
 		if (is_reserved(key))
 			finding_add(f, "/labels",
 				    arena_printf(f->arena,
-						 "the autoscaler refuses the label %s",
+						 "the autoscaler rejects the label %s",
 						 key),
 				    key,
-				    "labels outside of karpenter.sh, kubernetes.io and "
+				    "labels outside karpenter.sh, kubernetes.io and "
 				    "k8s.io");
 }
 

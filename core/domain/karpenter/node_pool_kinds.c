@@ -64,7 +64,7 @@ static void check_plan(struct step_ctx *c, struct exchange *x)
 	(void)x;
 	node_pool_check(c->input, node_object_items(c, KARPENTER_CLASSES),
 			saw(c, "hyperpod"), &f);
-	if (!findings_none(&f, ERR_INVALID_INPUT, "the autoscaler cannot work so", &e))
+	if (!findings_none(&f, ERR_INVALID_INPUT, "the autoscaler rejects this", &e))
 		*step_fail(c, e.code, "%s", e.detail) = e;
 	else
 		(void)stake_settle(c, stake_rows(c, things(c)),
@@ -129,5 +129,5 @@ const struct kind kind_delete_node_pool = {
 	.steps = delete_steps,
 	.deadline_s = 2 * 3600,
 	.locks = lock_cluster,
-	.no_undo = "What was removed does not come back by itself: create it again.",
+	.no_undo = "A deletion cannot be undone. Create it again.",
 };

@@ -146,7 +146,8 @@ static bool over_limit(const struct pending_world *w, const struct pending_want 
 					   have, name, limit);
 		ret->fix = arena_printf(
 			w->arena,
-			"Raise limits.%s with create_node_pool, or end what uses it.",
+			"Raise limits.%s with create_node_pool, or stop workloads that "
+			"use it.",
 			name);
 		return true;
 	}
@@ -230,25 +231,29 @@ static void judge_launch(const struct pending_world *w, const json_t *class,
 	if (error && speaks_of_quota(error)) {
 		ret->code = PENDING_QUOTA;
 		ret->reason = error;
-		ret->fix = "Ask for more in Service Quotas; check_quotas names it.";
+		ret->fix =
+			"Request an increase in Service Quotas. check_quotas shows the "
+			"quota.";
 	} else if ((tries && !came) || (error && speaks_of_capacity(error))) {
 		ret->code = PENDING_CAPACITY;
 		ret->reason = tries ? pending_tries_text(w->arena, tries) : error;
-		ret->fix = "It is tried again by itself. More types, or groups in other "
-			   "zones, in the node class give it more to choose from.";
+		ret->fix = "The launch is retried automatically. For more choice, add "
+			   "instance types or groups in other zones to the node class.";
 	} else if (error) {
 		ret->code = PENDING_NODE_FAILED;
 		ret->reason = error;
-		ret->fix = "Look at the cluster's events and the lifecycle script's log.";
+		ret->fix =
+			"Check the cluster events and the log of the lifecycle script.";
 	} else {
 		ret->code = PENDING_STARTING;
 		ret->reason =
-			claim ? arena_printf(
-					w->arena, "the node %s is on its way since %s",
-					json_str_or(claim, "metadata.name", "?"),
-					json_str_or(claim, "metadata.creationTimestamp",
-						    "?"))
-			      : "the pool fits: a node is about to be asked for";
+			claim ? arena_printf(w->arena,
+					     "the node %s has been starting since %s",
+					     json_str_or(claim, "metadata.name", "?"),
+					     json_str_or(claim,
+							 "metadata.creationTimestamp",
+							 "?"))
+			      : "the pool fits: a node is about to be requested";
 	}
 }
 
@@ -269,22 +274,22 @@ static json_t *common_types(const struct pending_world *w, const json_t *pod,
 	if (json_array_size(types) > 0) {
 		ret->code = PENDING_MISMATCH;
 		ret->reason = arena_printf(
-			w->arena, "it selects another instance type than the pool's: %s",
+			w->arena, "it selects an instance type outside the pool: %s",
 			joined(w, types));
-		ret->fix = "Change what the pod selects, or the pool and its class.";
+		ret->fix = "Change the selector of the pod, or the pool and its class.";
 	} else if (odd) {
 		ret->code = PENDING_TYPE_NAME;
 		ret->reason = arena_printf(
-			w->arena, "the pool asks for %s; HyperPod's types begin with ml.",
-			odd);
-		ret->fix = arena_printf(w->arena, "Write ml.%s in the node pool.", odd);
+			w->arena,
+			"the pool requests %s, but HyperPod types begin with ml.", odd);
+		ret->fix = arena_printf(w->arena, "Use ml.%s in the node pool.", odd);
 	} else {
 		ret->code = PENDING_TYPE_MISSING;
 		ret->reason = arena_printf(w->arena,
 					   "no group of its node class has a type that "
-					   "the pool names; they have %s",
+					   "the pool allows; they have %s",
 					   joined(w, there));
-		ret->fix = "Name one of these types in the node pool.";
+		ret->fix = "Use one of these types in the node pool.";
 	}
 	return NULL;
 }
@@ -303,8 +308,8 @@ static void judge_types(const struct pending_world *w, const struct pending_want
 			w->arena, "it asks for %g of %s on one node, and %s have less",
 			json_number_value(json_object_get(want->requests, lacks)), lacks,
 			joined(w, types));
-		ret->fix =
-			"Give the node class a group of a larger type, or ask for less.";
+		ret->fix = "Add a group with a larger type to the node class, or request "
+			   "less in the pod.";
 	} else if (!over_limit(w, want, pool, types, ret)) {
 		judge_launch(w, class, ret);
 	}
@@ -325,15 +330,18 @@ static struct word judge_pool(const struct pending_world *w,
 		word.reason = arena_printf(w->arena, "the pool is not ready: %s",
 					   !class ? "it has no node class"
 					   : why  ? why
-						  : "the autoscaler has not looked yet");
-		word.fix = "list_node_classes and list_node_pools say which condition.";
+						  : "the autoscaler has not checked it "
+						    "yet");
+		word.fix = "Check the conditions in list_node_classes and "
+			   "list_node_pools.";
 		return word;
 	}
 	mismatch = pending_mismatch(w, want->pod, pool);
 	if (mismatch) {
 		word.code = PENDING_MISMATCH;
 		word.reason = mismatch;
-		word.fix = "Change the pod's selector and tolerations, or the pool.";
+		word.fix = "Change the selector and tolerations of the pod, or change "
+			   "the pool.";
 		return word;
 	}
 	judge_types(w, want, pool, class, &word);
@@ -360,9 +368,9 @@ json_t *pending_explain(const struct pending_world *w, const json_t *pod)
 	const char *scheduler = json_str_or(unscheduled(pod), "message", "");
 	struct word best = {
 		.code = PENDING_NO_POOL,
-		.reason = "no node pool is there: nothing makes nodes",
-		.fix = "Switch autoscaling on and create a node pool, or scale an "
-		       "instance group."};
+		.reason = "there is no node pool, so no nodes are created",
+		.fix = "Enable autoscaling and create a node pool, or scale an instance "
+		       "group."};
 	json_t *others = json_array(), *row, *pool;
 	size_t i;
 

@@ -99,7 +99,7 @@ static bool waiting_pods(struct call *c, const struct kube_target *t,
 	kube_call(c->cloud->kube, t, &r, c->arena, &res);
 	if (!res.ok && (res.status == 400 || res.status == 410) && q->cursor) {
 		err_set(e, ERR_INVALID_INPUT, "%s", res.message);
-		return err_field(e, "/cursor", q->cursor, "none: begin anew");
+		return err_field(e, "/cursor", q->cursor, "no cursor, to start again");
 	}
 	if (!res.ok)
 		return kube_err(&r, &res, e);

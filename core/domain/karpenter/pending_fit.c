@@ -190,8 +190,8 @@ const char *pending_mismatch(const struct pending_world *w, const json_t *pod,
 		if (is_of_pool(key) && !streq(has, json_string_value(v)))
 			return arena_printf(
 				w->arena,
-				"it selects nodes with %s=%s, which the pool's "
-				"do not have",
+				"it selects nodes with %s=%s, which the nodes of the "
+				"pool do not have",
 				key, json_string_value(v));
 	}
 	return NULL;

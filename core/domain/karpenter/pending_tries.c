@@ -107,7 +107,7 @@ const char *pending_tries_text(struct arena *a, const json_t *tries)
 	const long long n = json_int_or(tries, "count", 0);
 
 	/* "2026-01-02T10:02:05.000Z" */
-	return arena_printf(a, "tried %lld time%s since %.5s, last: %s", n,
+	return arena_printf(a, "%lld attempt%s since %.5s, last: %s", n,
 			    n == 1 ? "" : "s", json_str_or(tries, "first_at", "") + 11,
 			    json_str_or(tries, "last", ""));
 }

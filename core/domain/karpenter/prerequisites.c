@@ -33,14 +33,16 @@ static void check_agent(const json_t *agents, struct findings *f)
 	if (!version)
 		finding_add(f, "/dependencies",
 			    "no health-monitoring agent runs in aws-hyperpod", "",
-			    "the HyperPod chart: reconcile_dependencies installs it");
+			    "the HyperPod Helm chart: run reconcile_dependencies");
 	else if (*version && version_compare(version, KARPENTER_AGENT_OLDEST) < 0)
 		finding_add(f, "/dependencies",
 			    arena_printf(f->arena,
 					 "the health-monitoring agent is %s, older than "
 					 "%s",
 					 version, KARPENTER_AGENT_OLDEST),
-			    version, "a newer HyperPod chart: reconcile_dependencies");
+			    version,
+			    "a newer HyperPod Helm chart: run "
+			    "reconcile_dependencies");
 }
 
 void prerequisites_check(const json_t *cluster, const json_t *agents, struct findings *f)
@@ -51,9 +53,9 @@ void prerequisites_check(const json_t *cluster, const json_t *agents, struct fin
 		finding_add(
 			f, "/cluster",
 			arena_printf(f->arena,
-				     "NodeProvisioningMode is %s, and it is fixed when "
-				     "a cluster is made",
+				     "NodeProvisioningMode is %s, and cannot be changed "
+				     "after creation",
 				     mode),
-			mode, "a cluster made with Continuous");
+			mode, "a cluster created with Continuous");
 	check_agent(agents, f);
 }

@@ -89,12 +89,12 @@ static bool may_switch(struct step_ctx *c, const struct karpenter *k)
 	const char *status = json_str_or(saw(c, "hyperpod"), "ClusterStatus", "");
 
 	if (update_cluster_is_busy(status) && !c->planning) {
-		step_wait(c, BUSY_S, "the HyperPod cluster %s, which is %s",
+		step_wait(c, BUSY_S, "the HyperPod cluster %s in status %s",
 			  hyperpod_name(c), status);
 		return false;
 	}
 	if (autoscaling_enabled(c) && k->state == KARPENTER_TURNING_OFF && !c->planning) {
-		step_wait(c, BUSY_S, "autoscaling of %s, which is being switched off",
+		step_wait(c, BUSY_S, "autoscaling of %s to be turned off",
 			  hyperpod_name(c));
 		return false;
 	}
@@ -138,7 +138,7 @@ static void switch_plan(struct step_ctx *c, struct exchange *x)
 	if (!saw(c, "hyperpod")) {
 		if (!autoscaling_enabled(c) || c->planning)
 			return;
-		step_fail(c, ERR_CLOUD_NOT_FOUND, "there is no HyperPod cluster %s",
+		step_fail(c, ERR_CLOUD_NOT_FOUND, "There is no HyperPod cluster %s",
 			  hyperpod_name(c));
 		return;
 	}
@@ -146,7 +146,7 @@ static void switch_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	step_save(c, "asked", json_true());
 	exchange_aws(x, AWS_SAGEMAKER_UpdateCluster, request(c, &k));
-	x->what = arena_printf(c->arena, "Switch autoscaling of %s %s", hyperpod_name(c),
+	x->what = arena_printf(c->arena, "Turn autoscaling of %s %s", hyperpod_name(c),
 			       autoscaling_enabled(c) ? "on" : "off");
 }
 
@@ -155,13 +155,14 @@ static void switch_absorb(struct step_ctx *c, const struct answer *a)
 	if (a->ok)
 		step_advance(c);
 	else if (a->errc == ERR_CLOUD_CONFLICT)
-		step_wait(c, BUSY_S, "the HyperPod cluster %s, which takes no update now",
+		step_wait(c, BUSY_S,
+			  "the HyperPod cluster %s, which accepts no update now",
 			  hyperpod_name(c));
 	else if (a->message && strcasestr(a->message, "no changes"))
 		step_advance(c);
 	else if (!hyperpod_trust_trouble(c, a, json_at(saw(c, "role"), "Role"),
 					 KARPENTER_SERVICE, "/adopt"))
-		step_fail_answer(c, a, "switching autoscaling of %s %s was refused",
+		step_fail_answer(c, a, "turning autoscaling of %s %s was rejected",
 				 hyperpod_name(c), autoscaling_enabled(c) ? "on" : "off");
 }
 
@@ -203,12 +204,12 @@ static bool is_served(const struct step_ctx *c, const char *key)
 static void fail_asked(struct step_ctx *c, const struct karpenter *k)
 {
 	struct err *e =
-		step_fail(c, ERR_CLUSTER_FAILED, "autoscaling of %s failed: %s",
+		step_fail(c, ERR_CLUSTER_FAILED, "Autoscaling of %s failed: %s",
 			  hyperpod_name(c), k->failure ? k->failure : "no reason given");
 
 	err_because(e, "sagemaker:DescribeCluster", "AutoScaling.FailureMessage",
 		    k->failure, NULL);
-	err_fix(e, "Mend what the message names, then retry: it is asked for again.");
+	err_fix(e, "Resolve the problem that the message names, then retry.");
 }
 
 static void wait_on(struct step_ctx *c, const struct karpenter *k)
@@ -222,7 +223,7 @@ static void wait_on(struct step_ctx *c, const struct karpenter *k)
 			  hyperpod_name(c),
 			  json_str_or(saw(c, "hyperpod"), "AutoScaling.Status", "?"));
 	else if (!is_served(c, "class_crd") || !is_served(c, "pool_crd"))
-		step_wait(c, LOOK_S, "the definitions %s and %s to be served",
+		step_wait(c, LOOK_S, "the resource types %s and %s to be served",
 			  KARPENTER_CLASSES, KARPENTER_POOLS);
 }
 
@@ -251,7 +252,8 @@ static const char *autoscaling_moved(struct step_ctx *c)
 
 	if (saw_missing(c, "hyperpod"))
 		/* Off is off, when it goes with the cluster, too. */
-		return on ? arena_printf(c->arena, "the HyperPod cluster %s has vanished",
+		return on ? arena_printf(c->arena,
+					 "the HyperPod cluster %s no longer exists",
 					 hyperpod_name(c))
 			  : NULL;
 	/* What has failed is AWS's word, and the plan's. */
@@ -263,7 +265,7 @@ static const char *autoscaling_moved(struct step_ctx *c)
 }
 
 static const struct wait autoscaling_wait = {
-	.rule = "UpdateCluster publishes no limit",
+	.rule = "AWS publishes no time limit for UpdateCluster",
 	.moved = autoscaling_moved,
 	.lag_s = 60,
 };
@@ -290,7 +292,7 @@ static void finish_plan(struct step_ctx *c, struct exchange *x)
 	(void)x;
 	step_catalog(
 		c, "feature", "autoscaling", json_pack("{s:b}", "enabled", on),
-		json_pack("{s:s, s:s}", "state", state, "title", "Autoscaling of nodes"));
+		json_pack("{s:s, s:s}", "state", state, "title", "Node autoscaling"));
 	step_done(c, json_pack("{s:s, s:s, s:b, s:s, s:s*}", "cluster", c->target,
 			       "feature", "autoscaling", "enabled", on, "state", state,
 			       "role_arn", on ? autoscaling_role_arn(c) : NULL));
@@ -310,7 +312,8 @@ static bool tell(struct step_ctx *c, json_t *row)
 
 /* switch_plan() sends only what changes it. */
 static const struct leaves leaves_switch = {
-	.cost = "While it is on, nodes are launched for pods that wait; each is billed.",
+	.cost = "While autoscaling is on, nodes are launched for pending pods. Each node "
+		"is billed.",
 	.tell = tell,
 };
 

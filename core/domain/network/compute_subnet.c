@@ -168,7 +168,7 @@ void subnet_find_plan(struct step_ctx *c, struct exchange *x)
 		e = step_fail(c, ERR_INVALID_INPUT, "%s is not a zone of %s",
 			      wanted ? wanted : "(none)", c->where->region);
 		err_field(e, "/zone", wanted,
-			  "a name or id from list_availability_zones");
+			  "a name or ID from list_availability_zones");
 		return;
 	}
 	if (!subnets) {
@@ -181,19 +181,18 @@ void subnet_find_plan(struct step_ctx *c, struct exchange *x)
 	table = choose_table(json_at(saw(c, "tables"), "RouteTables"), subnets, zone_id);
 	if (!table) {
 		e = step_fail(c, ERR_STATE_CONFLICT,
-			      "no route table of %s leads to a NAT gateway", vpc_id(c));
-		err_fix(e,
-			"Nodes in private subnets reach AWS through NAT: add a NAT gateway "
-			"and a route 0.0.0.0/0 to it, or give subnet_id.");
+			      "No route table of %s leads to a NAT gateway", vpc_id(c));
+		err_fix(e, "Nodes in private subnets reach AWS through NAT. Add a NAT "
+			   "gateway and a route 0.0.0.0/0 to it, or set subnet_id.");
 		return;
 	}
 	if (found)
 		save_subnet(c, found);
 	else if (!choose_cidr(c, vpcs, subnets)) {
 		e = step_fail(c, ERR_QUOTA,
-			      "%s has no free /20 and no free block can be added",
+			      "%s has no free /20 block, and no block can be added",
 			      vpc_id(c));
-		err_fix(e, "Give subnet_id, or free addresses in the VPC.");
+		err_fix(e, "Set subnet_id, or free addresses in the VPC.");
 		return;
 	}
 	step_save_str(c, "subnet.zone", json_str_at(zone, "ZoneName"));
@@ -227,26 +226,29 @@ void subnet_extend_plan(struct step_ctx *c, struct exchange *x)
 	if (streq(state, "associated"))
 		return;
 	if (streq(state, "associating")) {
-		step_wait(c, 3, "the block %s to join %s", block, vpc_id(c));
+		step_wait(c, 3, "the address block %s to be added to %s", block,
+			  vpc_id(c));
 		return;
 	}
 	exchange_aws(x, AWS_EC2_AssociateVpcCidrBlock,
 		     json_packf(c->arena, "{s:s, s:s}", "VpcId", vpc_id(c), "CidrBlock",
 				block));
-	x->what = arena_printf(c->arena, "Add the block %s to %s", block, vpc_id(c));
+	x->what = arena_printf(c->arena, "Add the address block %s to %s", block,
+			       vpc_id(c));
 }
 
 void subnet_extend_absorb(struct step_ctx *c, const struct answer *a)
 {
 	if (!a->ok) {
-		step_fail_answer(c, a, "the VPC %s takes no further block", vpc_id(c));
+		step_fail_answer(c, a, "the VPC %s accepts no more address blocks",
+				 vpc_id(c));
 		return;
 	}
 	step_own(c, "ec2:vpc-cidr",
 		 json_str_or(a->out, "CidrBlockAssociation.AssociationId",
 			     json_str_at(c->data, "subnet.block")),
 		 NULL, "made");
-	step_wait(c, 3, "the block to join %s", vpc_id(c));
+	step_wait(c, 3, "the address block to be added to %s", vpc_id(c));
 }
 
 /* --- the subnet -------------------------------------------------------------- */
@@ -309,11 +311,12 @@ void subnet_create_plan(struct step_ctx *c, struct exchange *x)
 void subnet_create_absorb(struct step_ctx *c, const struct answer *a)
 {
 	if (answer_is(a, "InvalidSubnet.Conflict")) {
-		step_wait(c, 3, "a look at who took %s", step_get(c, "subnet.cidr"));
+		step_wait(c, 3, "the owner of %s to be checked",
+			  step_get(c, "subnet.cidr"));
 		return;
 	}
 	if (!a->ok) {
-		step_fail_answer(c, a, "the subnet %s was refused",
+		step_fail_answer(c, a, "the subnet %s was rejected",
 				 step_get(c, "subnet.cidr"));
 		return;
 	}
@@ -344,11 +347,12 @@ void subnet_route_plan(struct step_ctx *c, struct exchange *x)
 	if (table) {
 		struct err *e = step_fail(
 			c, ERR_STATE_CONFLICT,
-			"the compute subnet %s uses the route table %s, "
-			"which leads to no NAT gateway",
+			"The compute subnet %s uses the route table %s, which does not "
+			"lead to a NAT gateway",
 			step_get(c, "subnet.id"), json_str_or(table, "RouteTableId", ""));
 		err_fix(e,
-			"Associate the subnet with %s, or add a NAT route to its table.",
+			"Associate the subnet with %s, or add a NAT route to its route "
+			"table.",
 			wanted);
 		return;
 	}
@@ -363,7 +367,8 @@ void subnet_route_absorb(struct step_ctx *c, const struct answer *a)
 {
 	if (answer_is(a, "Resource.AlreadyAssociated") ||
 	    answer_is(a, "InvalidSubnetID.NotFound"))
-		step_wait(c, 3, "a look at the routes of %s", step_get(c, "subnet.id"));
+		step_wait(c, 3, "the routes of %s to be checked",
+			  step_get(c, "subnet.id"));
 	else if (!a->ok)
 		step_fail_answer(c, a, "the subnet %s could not be routed",
 				 step_get(c, "subnet.id"));

@@ -318,13 +318,13 @@ static void judge_nat(struct step_ctx *c, struct faults *all)
 	    (struct fault){
 		    .code = ERR_STATE_CONFLICT,
 		    .detail = arena_printf(c->arena,
-					   "no route table of %s leads to a NAT gateway",
+					   "No route table of %s leads to a NAT gateway",
 					   vpc_of(c)),
 		    .field = "/vpc_id",
 		    .seen = vpc_of(c),
 		    .expected = "a VPC with a NAT gateway",
-		    .fix = "Nodes in private subnets reach AWS through NAT: add a NAT "
-			   "gateway and a route 0.0.0.0/0 to it, or give subnet_id."});
+		    .fix = "Nodes in private subnets reach AWS through NAT. Add a NAT "
+			   "gateway and a route 0.0.0.0/0 to it, or set subnet_id."});
 }
 
 /* --- all of it

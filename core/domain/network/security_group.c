@@ -51,8 +51,9 @@ static void warn_of_anywhere(struct step_ctx *c, const json_t *group)
 		if (json_find(json_at(rule, "IpRanges"), "CidrIp", "0.0.0.0/0") ||
 		    json_find(json_at(rule, "Ipv6Ranges"), "CidrIpv6", "::/0")) {
 			step_warn(c,
-				  "%s lets nodes send anywhere: with such a rule EFA's "
-				  "health check may fail (it is left as it is)",
+				  "%s allows its nodes to send anywhere. With such a "
+				  "rule, the EFA health check can fail. The rule is not "
+				  "changed",
 				  step_input(c, "security_group_id"));
 			return;
 		}
@@ -72,8 +73,8 @@ static void add_rule(struct step_ctx *c, struct exchange *x, enum aws_op_id op,
 				id, "IpPermissions", "IpProtocol", "-1",
 				"UserIdGroupPairs", "GroupId", id, "Description",
 				"All traffic within the group (EFA)"));
-	x->what =
-		arena_printf(c->arena, "Let %s %s itself (EFA needs it)", id, direction);
+	x->what = arena_printf(c->arena, "Allow %s to %s itself (required for EFA)", id,
+			       direction);
 	c->item = json_array_size(group_ids(c)) > 1 ? id : NULL;
 }
 
@@ -96,7 +97,7 @@ static void plan_rule(struct step_ctx *c, struct exchange *x, const char *list,
 			group = json_array_get(groups, 0);
 		if (!group) {
 			struct err *e = step_fail(c, ERR_INVALID_INPUT,
-						  "there is no security group %s", id);
+						  "There is no security group %s", id);
 			err_field(e, "/security_group_id", id,
 				  "a group of the cluster's VPC");
 			return;
@@ -128,7 +129,8 @@ void security_group_absorb(struct step_ctx *c, const struct answer *a)
 	const char *id = c->item ? c->item : json_str_or(group_ids(c), "0", "");
 
 	if (!a->ok && !answer_is(a, "InvalidPermission.Duplicate")) {
-		step_fail_answer(c, a, "the security group %s refused a rule", id);
+		step_fail_answer(c, a, "a rule of the security group %s was rejected",
+				 id);
 		return;
 	}
 	if (json_array_size(group_ids(c)) == 1) {

@@ -83,8 +83,8 @@ static void warn_of_room(struct step_ctx *c)
 			step_warn(
 				c,
 				"%s (%s) has %lld free addresses: a load balancer needs "
-				"8 and an upgrade of the control plane 5 more. Give a "
-				"larger subnet, /27 at least",
+				"8, and an upgrade of the control plane 5 more. Use a "
+				"larger subnet, at least /27",
 				json_str_or(s, "SubnetId", ""),
 				json_str_or(s, "CidrBlock", "?"), (long long)free);
 	}
@@ -117,8 +117,8 @@ void subnet_role_plan(struct step_ctx *c, struct exchange *x)
 			return;
 		}
 		step_warn(c,
-			  "%s has no tag %s: controllers may find no subnet for load "
-			  "balancers. Ask with tag_subnets to have it tagged",
+			  "%s has no tag %s: controllers may not find a subnet for load "
+			  "balancers. To add the tag, set tag_subnets",
 			  json_text(c->arena, lacks[i].ids), lacks[i].role);
 	}
 }

@@ -152,18 +152,18 @@ void subnet_room_plan(struct step_ctx *c, struct exchange *x)
 	}
 	if (json_len_at(saw(c, "type"), "InstanceTypes") < json_array_size(wish_types(c)))
 		step_not_known(c, "addresses",
-			       "how many addresses a node of %s takes; %lld are reckoned "
-			       "with",
+			       "the number of addresses that a node of %s needs: %lld "
+			       "are assumed",
 			       wish_types_text(c), (long long)each);
 	if (left < need) {
 		struct err *e = step_fail(
 			c, ERR_QUOTA,
-			"the subnet %s has %lld free addresses, %s%lld are needed",
+			"The subnet %s has %lld free addresses, %s%lld are needed",
 			room_subnet(c) ? room_subnet(c) : "that is made", (long long)free,
 			owed ? arena_printf(
 				       c->arena,
-				       "%lld of them are promised to nodes that are "
-				       "still to come or kept for the control plane, ",
+				       "%lld of them are reserved for nodes that are "
+				       "starting or for the control plane, ",
 				       (long long)owed)
 			     : "",
 			(long long)need);
@@ -173,8 +173,8 @@ void subnet_room_plan(struct step_ctx *c, struct exchange *x)
 				       "at most %lld nodes of %lld addresses each",
 				       (long long)(left > 0 ? left / each : 0),
 				       (long long)each));
-		err_fix(e,
-			"Ask for fewer nodes, interface mode efa-only, or another zone.");
+		err_fix(e, "Request fewer nodes, use interface mode efa-only, or use "
+			   "another zone.");
 		return;
 	}
 	step_save(c, "addresses",

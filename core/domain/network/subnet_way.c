@@ -82,14 +82,14 @@ static void no_way(struct step_ctx *c, const json_t *table, const json_t *endpoi
 	if (endpoint) {
 		e = step_fail(
 			c, ERR_STATE_CONFLICT,
-			"nodes in %s cannot reach S3: the endpoint %s exists but is "
-			"not associated with its route table %s",
+			"Nodes in %s cannot reach S3: the endpoint %s exists but is not "
+			"associated with the route table %s",
 			subnet, endpoint, rtb);
 		err_fix(e, "Associate %s with %s, or route %s to a NAT gateway.",
 			endpoint, rtb, rtb);
 	} else {
 		e = step_fail(c, ERR_STATE_CONFLICT,
-			      "nodes in %s cannot reach S3: its route table %s leads "
+			      "Nodes in %s cannot reach S3: the route table %s leads "
 			      "neither to NAT nor to an S3 endpoint",
 			      subnet, rtb);
 		err_fix(e,
@@ -97,7 +97,7 @@ static void no_way(struct step_ctx *c, const json_t *table, const json_t *endpoi
 			"associated with %s.",
 			rtb);
 	}
-	err_field(e, "/subnet_id", subnet, "a private subnet with a way to S3");
+	err_field(e, "/subnet_id", subnet, "a private subnet with a route to S3");
 }
 
 void subnet_way_plan(struct step_ctx *c, struct exchange *x)

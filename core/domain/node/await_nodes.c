@@ -111,8 +111,8 @@ static bool is_lost(struct step_ctx *c, json_t *node, size_t i)
 	json_put_str(node, "code", "NotFound");
 	json_put_str(node, "message",
 		     action_of(c)->goal == NODE_REPLACE
-			     ? "the node is gone and no other has come in its place"
-			     : "the node is gone");
+			     ? "the node was removed and not replaced"
+			     : "the node was removed");
 	return true;
 }
 
@@ -228,7 +228,7 @@ static void fail_partly(struct step_ctx *c, json_t *result, size_t ok, size_t al
 				json_str_or(node, "id", json_str_or(node, "asked", "?")),
 				json_str_or(node, "code", ""),
 				json_str_or(node, "message", ""), NULL);
-	err_fix(e, "Look at the nodes in the result. A retry takes only those that "
+	err_fix(e, "Check the nodes in the result. A retry includes only those that "
 		   "failed.");
 }
 

@@ -120,11 +120,14 @@ static bool refuse_classic(struct err *e, const char *name)
 
 	str_copy(said, sizeof(said), e->n_causes ? e->cause[0].message : "");
 	err_set(e, ERR_STATE_CONFLICT,
-		"the HyperPod cluster %s has no events: it needs Continuous provisioning",
+		"The HyperPod cluster %s has no events: it needs Continuous "
+		"provisioning",
 		name);
 	err_because(e, "sagemaker:ListClusterEvents", "ValidationException", said, NULL);
-	return err_fix(e, "Events exist for clusters made with NodeProvisioningMode "
-			  "Continuous only; look at the nodes' messages instead.");
+	return err_fix(
+		e,
+		"Only clusters with NodeProvisioningMode Continuous have events. Check "
+		"the messages of the nodes instead.");
 }
 
 static bool is_about_mode(const struct err *e)
@@ -167,8 +170,8 @@ static bool put_time(json_t *in, const char *member, const char *text,
 		json_put_str(in, member, text);
 		return true;
 	}
-	err_set(e, ERR_INVALID_INPUT, "%s is no moment", text);
-	return err_field(e, pointer, text, "RFC 3339, as 2026-01-02T03:04:05Z");
+	err_set(e, ERR_INVALID_INPUT, "%s is not a valid time", text);
+	return err_field(e, pointer, text, "RFC 3339, such as 2026-01-02T03:04:05Z");
 }
 
 static bool build(struct call *c, const struct list_events *q, const char *hyperpod,
@@ -282,8 +285,8 @@ static bool run_get_event(struct call *c, const void *in, struct reply *ret,
 		      call_read_deadline(c), c->arena, &out, e)) {
 		if (e->code == ERR_CLOUD_NOT_FOUND)
 			return err_field(e, "/event", q->event,
-					 "an id from list_cluster_events, of the newest "
-					 "500");
+					 "an ID from list_cluster_events, one of the "
+					 "newest 500");
 		return is_about_mode(e) ? refuse_classic(e, hyperpod) : false;
 	}
 	detail = json_at(out, "EventDetails");

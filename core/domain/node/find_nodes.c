@@ -85,10 +85,10 @@ static bool fail_unknown(struct step_ctx *c, const json_t *list)
 	if (!names.n)
 		return false;
 	all = listing_text(&names);
-	e = step_fail(c, ERR_NOT_FOUND, "the cluster %s has no node %s", hyperpod_name(c),
+	e = step_fail(c, ERR_NOT_FOUND, "The cluster %s has no node %s", hyperpod_name(c),
 		      all);
 	err_field(e, "/nodes", all, "names from list_nodes");
-	err_fix(e, "Look at list_nodes, and name nodes of this cluster only.");
+	err_fix(e, "Use only nodes of this cluster. list_nodes shows them.");
 	return true;
 }
 
@@ -187,8 +187,8 @@ static void warn_of_autoscaler(struct step_ctx *c)
 	if (action_of(c)->goal == NODE_REPLACE &&
 	    streq(json_str_at(saw(c, "hyperpod"), "AutoScaling.Mode"), "Enable"))
 		step_warn(c,
-			  "Karpenter scales %s: whether a node of its groups is "
-			  "replaced is its decision.",
+			  "Karpenter scales %s and decides whether a removed node of its "
+			  "groups is replaced.",
 			  hyperpod_name(c));
 }
 
@@ -214,7 +214,7 @@ void find_nodes_plan(struct step_ctx *c, struct exchange *x)
 
 	(void)x;
 	if (!saw(c, "hyperpod")) {
-		step_fail(c, ERR_CLOUD_NOT_FOUND, "there is no HyperPod cluster %s",
+		step_fail(c, ERR_CLOUD_NOT_FOUND, "There is no HyperPod cluster %s",
 			  hyperpod_name(c));
 		return;
 	}

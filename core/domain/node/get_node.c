@@ -97,7 +97,7 @@ static bool read_details(struct found *f, const char *any, struct err *e)
 		f->alone = id != NULL;
 		f->instance_id = id;
 		f->row = node_kube_name(c->arena, id);
-		err_set(e, ERR_NOT_FOUND, "the cluster %s has no node %s", f->cluster,
+		err_set(e, ERR_NOT_FOUND, "The cluster %s has no node %s", f->cluster,
 			any);
 		err_field(e, "/node", any, "a name from list_nodes");
 		return f->alone;

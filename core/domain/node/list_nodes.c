@@ -137,8 +137,8 @@ static bool take_cursor(struct call *c, const char *cursor, const char **ret_gro
 	if (!cursor)
 		return true;
 	if (!slash) {
-		err_set(e, ERR_INVALID_INPUT, "The cursor is none of ours");
-		return err_field(e, "/cursor", cursor, "next_cursor of a page before");
+		err_set(e, ERR_INVALID_INPUT, "The cursor is not valid");
+		return err_field(e, "/cursor", cursor, "next_cursor of a previous page");
 	}
 	*ret_group = str_dup(c->arena, (struct str){cursor, (size_t)(slash - cursor)});
 	*ret_name = slash + 1;

@@ -164,7 +164,7 @@ static void lock_all(const char *target, const json_t *input, struct arena *a,
 		 .arg = &node_##id},                                                     \
 		SEND_STEP("send_1", ask, &id##_1, send_nodes_plan, send_nodes_absorb),   \
 		SEND_STEP("send_2", ask, &id##_2, send_nodes_plan, send_nodes_absorb),   \
-		SEND_STEP("send_again", ask " once more", &id##_again, send_again_plan,  \
+		SEND_STEP("send_again", ask " again", &id##_again, send_again_plan,      \
 			  send_again_absorb),                                            \
 		{.name = "await_nodes",                                                  \
 		 .phase = "await",                                                       \
@@ -188,16 +188,16 @@ static void lock_all(const char *target, const json_t *input, struct arena *a,
 		{.name = NULL},                                                          \
 	}
 
-ACTION_STEPS(reboot, "Reboot the nodes", "Wait for the new boots", 3600);
+ACTION_STEPS(reboot, "Reboot the nodes", "Wait for the nodes to restart", 3600);
 ACTION_STEPS(replace, "Replace the nodes", "Wait for the new instances", 3 * 3600);
-ACTION_STEPS(delete, "Delete the nodes", "Wait until they are gone", 2 * 3600);
+ACTION_STEPS(delete, "Delete the nodes", "Wait until the nodes are removed", 2 * 3600);
 
 static const char gone[] =
-	"What a node has lost does not come back, and SageMaker has no call "
-	"that stops what it has taken.";
+	"Lost data cannot be restored, and SageMaker cannot stop a request that it has "
+	"accepted.";
 
 static const struct phase_title phases[] = {{"check", "Check"},
-					    {"send", "Ask for it"},
+					    {"send", "Send the request"},
 					    {"await", "Wait for the nodes"},
 					    {NULL, NULL}};
 

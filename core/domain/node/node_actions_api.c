@@ -62,14 +62,16 @@ static bool run_delete(struct call *c, const void *in, struct reply *ret, struct
 
 NODE_ACTION(
 	reboot, "Reboot nodes",
-	"Restarts instances; their disks stay. Ends the pods on them. Done means another boot "
-	"and Ready. The plan lists the pods, and its confirm must be sent.");
+	"Restarts instances. Their disks stay, their pods end. Succeeds when each node "
+	"has restarted and is Ready. The plan lists the pods, and its confirm value is "
+	"required.");
 NODE_ACTION(
 	replace, "Replace nodes",
-	"Gives each node a new instance. Everything on the old one's disks is lost, and its "
-	"pods end; try reboot_nodes first. Done means another instance that is Ready. The plan "
-	"lists pods and local volumes, and its confirm must be sent.");
+	"Gives each node a new instance. All data on local disks is lost, and the pods "
+	"end. Try reboot_nodes first. Succeeds when each new instance is Ready. The plan "
+	"lists pods and local volumes, and its confirm value is required.");
 NODE_ACTION(
 	delete, "Delete nodes",
-	"Removes nodes and lowers their group's target count. Disks are lost and pods end. The "
-	"plan lists both, and its confirm must be sent.");
+	"Removes nodes and lowers the target count of their group. Data on local disks "
+	"is lost, and the pods end. The plan lists both, and its confirm value is "
+	"required.");

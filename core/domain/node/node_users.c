@@ -58,7 +58,7 @@ static void note_boots(struct step_ctx *c)
 void node_users_plan(struct step_ctx *c, struct exchange *x)
 {
 	const struct node_action *action = c->step->arg;
-	const char *what = arena_printf(c->arena, "the nodes that are %s", action->done);
+	const char *what = arena_printf(c->arena, "the nodes to be %s", action->done);
 
 	(void)x;
 	if (!stake_settle(c, stake_rows(c, things(c)), what))

@@ -241,8 +241,8 @@ static bool note_whole(struct step_ctx *c, const struct answer *a)
 	if (!others_are_sent(c)) {
 		e = step_fail_answer(c, a, "the nodes of %s could not be %s",
 				     hyperpod_name(c), action_of(c)->done);
-		err_fix(e, "Nothing was done to these nodes. Remove the cause, then "
-			   "retry.");
+		err_fix(e,
+			"These nodes were not changed. Resolve the cause, then retry.");
 		return false;
 	}
 	list = json_own(c->arena, json_deep_copy(node_list(c)));
@@ -286,7 +286,7 @@ void send_again_plan(struct step_ctx *c, struct exchange *x)
 	}
 	if (!c->issued_before && since < AGAIN_MS * c->cfg->poll_scale_percent / 100) {
 		step_wait(c, AGAIN_MS / 1000,
-			  "another try for %zu nodes after a fault of AWS",
+			  "another attempt for %zu nodes after an AWS error",
 			  json_array_size(batch));
 		return;
 	}

@@ -145,8 +145,8 @@ static void judge_all(struct call *c, struct judging *j)
 		j->all = NOT_KNOWN;
 		j->why = arena_printf(
 			c->arena,
-			"%s is no instance type of HyperPod that this version knows; "
-			"like it are %s",
+			"%s is not an instance type of HyperPod that this version knows. "
+			"Similar types: %s",
 			j->in->instance_type,
 			instance_type_nearest(c->arena, j->in->instance_type));
 	}

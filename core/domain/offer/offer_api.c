@@ -44,7 +44,7 @@ static const struct field zone_out[] = {
 
 static const struct field zones_out[] = {
 	OUT("region", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Region name."),
-	ITEMS(zone_out, "By name."), OBSERVED_AT, FIELD_END};
+	ITEMS(zone_out, "Zones, sorted by name."), OBSERVED_AT, FIELD_END};
 
 static bool run_zones(struct call *c, const void *in, struct reply *ret, struct err *e)
 {
@@ -125,8 +125,8 @@ static const struct field type_out[] = {
 	OUT("left", FIELD_NUM, .doc = "Nodes that the quota still allows."),
 	FIELD_END};
 
-static const struct field types_out[] = {ITEMS(type_out, "By name."), OBSERVED_AT,
-					 FIELD_END};
+static const struct field types_out[] = {
+	ITEMS(type_out, "Instance types, sorted by name."), OBSERVED_AT, FIELD_END};
 
 struct offers {
 	json_t *types, *offerings, *quotas, *zones;
@@ -259,7 +259,7 @@ static bool run_types(struct call *c, const void *in, struct reply *ret, struct 
 		err_set(e, ERR_INVALID_INPUT, "%s is not a zone of %s", q->zone,
 			c->where->region);
 		return err_field(e, "/zone", q->zone,
-				 "a name or id from list_availability_zones");
+				 "a name or ID from list_availability_zones");
 	}
 	json_array_foreach(o.types, i, t) {
 		json_t *row = describe_type(c, &o, t);

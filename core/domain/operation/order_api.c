@@ -96,9 +96,10 @@ static bool can_undo(struct call *c, const char *id, struct err *e)
 		return op != NULL;
 	err_set(e, ERR_STATE_CONFLICT, "\"%s\" cannot be undone", k->title);
 	err_field(e, "/undo", "true", "false");
-	return err_fix(
-		e, "%s Cancel it without undo: result.still_wanted lists what goes on.",
-		k->no_undo);
+	return err_fix(e,
+		       "%s Cancel it without undo: result.still_wanted lists what "
+		       "continues.",
+		       k->no_undo);
 }
 
 static bool run_cancel(struct call *c, const void *in, struct reply *ret, struct err *e)

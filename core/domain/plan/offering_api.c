@@ -113,8 +113,8 @@ static bool put_time(json_t *ask, const char *member, const char *field, const c
 	json_put_str(ask, member, text);
 	if (!text || time_parse_rfc3339(text, &ms))
 		return true;
-	err_set(e, ERR_INVALID_INPUT, "%s is no point in time", field);
-	return err_field(e, field, text, "a time like 2026-11-29T10:00:00Z");
+	err_set(e, ERR_INVALID_INPUT, "%s is not a valid time", field);
+	return err_field(e, field, text, "a time such as 2026-11-29T10:00:00Z");
 }
 
 /* Which types can be reserved changes: only the cloud knows them. */
@@ -125,9 +125,9 @@ static void type_is_refused(const struct search *q, struct err *e)
 	if (was.code != ERR_CLOUD_REFUSED || was.n_causes == 0 ||
 	    !strcasestr(was.cause[0].message, "instanceType"))
 		return;
-	err_set(e, ERR_INVALID_INPUT, "%s cannot be reserved by a training plan",
+	err_set(e, ERR_INVALID_INPUT, "%s cannot be reserved with a training plan",
 		q->instance_type);
-	err_field(e, "/instance_type", q->instance_type, "a type that the cause names");
+	err_field(e, "/instance_type", q->instance_type, "a type that the cause lists");
 	err_because(e, was.cause[0].source, was.cause[0].code, was.cause[0].message,
 		    was.cause[0].request_id);
 }
@@ -149,8 +149,9 @@ static bool run_search(struct call *c, const void *in, struct reply *ret, struct
 		      call_read_deadline(c), c->arena, &out, e)) {
 		if (e->code == ERR_QUOTA)
 			err_fix(e,
-				"Ask for an increase of the training plan quota for %s in "
-				"Service Quotas: without one nothing is offered.",
+				"Request an increase of the training plan quota for %s "
+				"in Service Quotas. Without quota, no offerings are "
+				"returned.",
 				q->instance_type);
 		type_is_refused(q, e);
 		return false;

@@ -116,12 +116,13 @@ static bool matches(struct wanted *w, struct str s, bool *ret, struct err *e)
 		return true;
 	err_set(e, ERR_INVALID_INPUT,
 		"The regular expression takes too long: not all lines could be matched "
-		"in %d ms of processor time",
+		"in %d ms of CPU time",
 		MATCH_MS);
 	err_field(e, "/grep", w->grep,
-		  "one without nested repetitions such as (a+)+, or a smaller tail");
-	return err_fix(e, "Simplify the pattern, or download the log and search it "
-			  "yourself.");
+		  "an expression without nested repetitions such as (a+)+, or a smaller "
+		  "tail");
+	return err_fix(
+		e, "Simplify the pattern, or download the log and search it locally.");
 }
 
 /* --- the container ----------------------------------------------------------------- */
@@ -261,7 +262,7 @@ static bool read_log(struct call *c, const struct kube_target *t,
 		return kube_err(&r, &res, e);
 	if (!q->previous)
 		return true;
-	err_set(e, ERR_NOT_FOUND, "the container %s has not been restarted", container);
+	err_set(e, ERR_NOT_FOUND, "The container %s has not been restarted", container);
 	err_field(e, "/previous", "true", "false");
 	return err_because(e, "kubernetes", res.code, res.message, res.audit_id);
 }

@@ -192,9 +192,10 @@ static bool run_list_pods(struct call *c, const void *in, struct reply *ret,
 				    (q->cursor && strstr(res.message, "continue"));
 
 		err_set(e, ERR_INVALID_INPUT, "%s", res.message);
-		return err_field(
-			e, cursor ? "/cursor" : "/label", cursor ? q->cursor : q->label,
-			cursor ? "none: begin anew" : "a Kubernetes label selector");
+		return err_field(e, cursor ? "/cursor" : "/label",
+				 cursor ? q->cursor : q->label,
+				 cursor ? "no cursor, to start again"
+					: "a Kubernetes label selector");
 	}
 	if (!res.ok)
 		return kube_err(&r, &res, e);

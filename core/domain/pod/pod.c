@@ -33,7 +33,7 @@ bool pod_target(struct call *c, const char *cluster, struct kube_target *ret,
 		*ret_key = cached_key(c, AWS_EKS_DescribeCluster, in);
 	if (ret->endpoint)
 		return true;
-	err_set(e, ERR_STATE_CONFLICT, "the control plane of %s has no address yet: %s",
+	err_set(e, ERR_STATE_CONFLICT, "The control plane of %s has no endpoint yet: %s",
 		k.name, json_str_or(found, "status", "unknown"));
 	return err_fix(e, "Wait until it is ACTIVE.");
 }
@@ -51,7 +51,7 @@ bool pod_read(struct call *c, const struct kube_target *t, const char *ns,
 		return true;
 	if (res.status != 404)
 		return kube_err(&r, &res, e);
-	err_set(e, ERR_NOT_FOUND, "there is no pod %s in namespace %s", pod, ns);
+	err_set(e, ERR_NOT_FOUND, "There is no pod %s in namespace %s", pod, ns);
 	err_field(e, "/pod", pod, "a name from list_pods");
 	return err_because(e, "kubernetes", res.code, res.message, res.audit_id);
 }
@@ -73,7 +73,7 @@ bool pod_container(const json_t *pod, const char *wanted, const char **ret, stru
 		found = json_find(json_at(pod, lists[i]), "name", *ret);
 	if (found)
 		return true;
-	err_set(e, ERR_NOT_FOUND, "the pod has no container named %s", *ret ? *ret : "");
+	err_set(e, ERR_NOT_FOUND, "The pod has no container named %s", *ret ? *ret : "");
 	return err_field(e, "/container", wanted ? wanted : "",
-			 "one that list_pods names");
+			 "a container from list_pods");
 }

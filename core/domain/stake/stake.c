@@ -133,11 +133,12 @@ bool stake_settle(struct step_ctx *c, const json_t *rows, const char *what)
 			text = unconfirmed(c, row, &list);
 		if (text) {
 			e = step_fail(c, ERR_LOSS_NOT_CONFIRMED,
-				      "%s (%s) would be lost with %s, and was not "
+				      "%s (%s) would be lost with %s and was not "
 				      "confirmed",
 				      text, list, what);
-			err_fix(e, "Nothing was changed. Ask for the plan again, then "
-				   "send the request with its confirm.");
+			err_fix(e,
+				"Nothing was changed. Request a new plan, then send the "
+				"request with its confirm value.");
 			return false;
 		}
 		step_stake(c, json_incref(row));

@@ -9,9 +9,9 @@
 enum { PATH_MAX_LEN = 1100 };
 
 static const char empty_part[] =
-	"has an empty part (\"//\"): to S3 that is another place";
+	"has an empty part (\"//\"), which names another object in S3";
 static const char dot_part[] =
-	"has a part \".\" or \"..\": to S3 that is a name, to a mount another folder";
+	"has a part \".\" or \"..\", which S3 and a mount treat differently";
 
 /* Parts joined by "/", without slashes at either end; NULL: it means two things. */
 static const char *parts_of(struct arena *a, const char *text, const char **ret_why)
@@ -65,7 +65,7 @@ const char *path_s3_uri(struct arena *a, const char *text, const char **ret_why)
 	const char *z;
 
 	if (strncasecmp(text, "s3://", scheme) || !text[scheme] || text[scheme] == '/') {
-		*ret_why = "is no place in S3";
+		*ret_why = "is not a location in S3";
 		return NULL;
 	}
 	z = plain(a, text + scheme, ret_why);
@@ -77,7 +77,7 @@ const char *path_file(struct arena *a, const char *text, const char **ret_why)
 	while (str_starts(text, "./") && text[2] && text[2] != '/')
 		text += 2;
 	if (text[0] == '/' || (*text && text[strlen(text) - 1] == '/')) {
-		*ret_why = "must be a file inside of the folder";
+		*ret_why = "must be a file in the folder";
 		return NULL;
 	}
 	return plain(a, text, ret_why);

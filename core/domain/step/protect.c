@@ -47,8 +47,8 @@ static const char *found(struct step_ctx *c, bool held)
 
 static void say(struct step_ctx *c, const char *held)
 {
-	struct err *e = step_fail(
-		c, ERR_BLOCKED, "nothing was deleted: protected against it by %s", held);
+	struct err *e = step_fail(c, ERR_BLOCKED,
+				  "Nothing was deleted: deletion protection by %s", held);
 	struct buf fix;
 
 	buf_init(&fix, c->arena, 4096);
@@ -88,7 +88,8 @@ void protect_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	}
 	e = step_fail(c, ERR_CLOUD_DENIED,
-		      "nothing was deleted: whether it is protected is not known: %s",
+		      "Nothing was deleted: deletion protection could not be checked: "
+		      "%s",
 		      unread);
-	err_fix(e, "Let our role read it, then retry.");
+	err_fix(e, "Allow the InstantStart role to read it, then retry.");
 }

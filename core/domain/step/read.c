@@ -257,11 +257,11 @@ bool gone_twice(struct step_ctx *c, const char *key, int64_t spacing_s, const ch
 
 	if (first == 0) {
 		step_save(c, path, json_integer(c->now_ms));
-		step_wait(c, spacing_s, "a second look that %s is gone", what);
+		step_wait(c, spacing_s, "a second check that %s was deleted", what);
 		return false;
 	}
 	if (c->now_ms - first < spacing_s * 1000 * c->cfg->poll_scale_percent / 100) {
-		step_wait(c, spacing_s, "a second look that %s is gone", what);
+		step_wait(c, spacing_s, "a second check that %s was deleted", what);
 		return false;
 	}
 	return true;

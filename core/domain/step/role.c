@@ -74,11 +74,10 @@ static void take_over(struct step_ctx *c, struct exchange *x)
 		x->what = arena_printf(c->arena, "Adopt the role %s", role_of(c));
 		return;
 	}
-	e = step_fail(c, ERR_FOREIGN_OBJECT, "a role named %s exists and is not ours",
+	e = step_fail(c, ERR_FOREIGN_OBJECT,
+		      "A role named %s exists and does not belong to InstantStart",
 		      role_of(c));
-	err_fix(e,
-		"That role belongs to somebody else and stays as it is: give a role of "
-		"your own.");
+	err_fix(e, "The existing role is not changed. Set a role of your own.");
 }
 
 void role_create_plan(struct step_ctx *c, struct exchange *x)
@@ -114,12 +113,11 @@ void role_create_plan(struct step_ctx *c, struct exchange *x)
 void role_create_absorb(struct step_ctx *c, const struct answer *a)
 {
 	if (answer_is(a, "EntityAlreadyExists")) {
-		step_wait(c, 2, "a look at the role %s, which exists already",
-			  role_of(c));
+		step_wait(c, 2, "the existing role %s to be checked", role_of(c));
 		return;
 	}
 	if (!a->ok) {
-		step_fail_answer(c, a, "the role %s was refused", role_of(c));
+		step_fail_answer(c, a, "the role %s was rejected", role_of(c));
 		return;
 	}
 	if (streq(c->item, "adopt")) {
@@ -175,7 +173,7 @@ void role_absorb(struct step_ctx *c, const struct answer *a)
 		step_retry(c, ERR_ROLE_NOT_READY, "the role %s is not visible yet: %s",
 			   role_of(c), a->message ? a->message : "not found");
 	else if (!a->ok)
-		step_fail_answer(c, a, "the policy of the role %s was refused",
+		step_fail_answer(c, a, "the policy of the role %s was rejected",
 				 role_of(c));
 	else
 		step_advance(c);
@@ -207,7 +205,8 @@ void role_mend_plan(struct step_ctx *c, struct exchange *x)
 	exchange_aws(x, AWS_IAM_UpdateAssumeRolePolicy,
 		     json_packf(c->arena, "{s:s, s:s}", "RoleName", role_of(c),
 				"PolicyDocument", json_text(c->arena, wanted)));
-	x->what = arena_printf(c->arena, "Mend the trust of the role %s", role_of(c));
+	x->what = arena_printf(c->arena, "Restore the trust policy of the role %s",
+			       role_of(c));
 }
 
 /* --- its managed policies ---------------------------------------------------- */

@@ -31,18 +31,19 @@ static void bucket_plan(struct step_ctx *c, struct exchange *x)
 	if (saw_missing(c, "bucket")) {
 		if (step_is_coming(c, "s3:CreateBucket", bucket))
 			return;
-		e = step_fail(c, ERR_CLOUD_NOT_FOUND, "there is no bucket named %s",
+		e = step_fail(c, ERR_CLOUD_NOT_FOUND, "There is no bucket named %s",
 			      bucket);
 		e->retry = RETRY_HUMAN;
-		err_field(e, "/bucket", bucket, "a bucket that exists");
-		err_fix(e, "Create it, or leave `bucket` out to use the shared one.");
+		err_field(e, "/bucket", bucket, "an existing bucket");
+		err_fix(e, "Create it, or omit `bucket` to use the shared bucket.");
 		return;
 	}
-	e = step_fail_saw(c, "bucket", "the bucket %s is not open to us: %s", bucket,
+	e = step_fail_saw(c, "bucket", "the bucket %s is not accessible: %s", bucket,
 			  saw_why(c, "bucket"));
 	str_copy(e->field, sizeof(e->field), "/bucket");
 	if (!e->seen[0])
-		err_field(e, "/bucket", bucket, "a bucket that our role may list");
+		err_field(e, "/bucket", bucket,
+			  "a bucket that the InstantStart role can list");
 }
 
 /* --- the driver's right to it --------------------------------------------------- */
@@ -93,7 +94,8 @@ static void grant_plan(struct step_ctx *c, struct exchange *x)
 	if (saw_missing(c, "role") &&
 	    !step_is_coming(c, "iam:CreateRole", name_role(c, ROLE_S3_CSI))) {
 		struct err *e = step_fail(c, ERR_STATE_CONFLICT,
-					  "the S3 CSI driver of %s has no role of ours",
+					  "The S3 CSI driver of %s has no role from "
+					  "InstantStart",
 					  c->target);
 		err_fix(e, "Run reconcile_dependencies for %s first.", c->target);
 		return;
@@ -103,14 +105,15 @@ static void grant_plan(struct step_ctx *c, struct exchange *x)
 	in = by_policy(c);
 	json_put_str(in, "PolicyDocument", json_text(c->arena, wanted));
 	exchange_aws(x, AWS_IAM_PutRolePolicy, in);
-	x->what = arena_printf(c->arena, "Let the S3 CSI driver use the bucket %s",
+	x->what = arena_printf(c->arena, "Allow the S3 CSI driver to use the bucket %s",
 			       storage_bucket(c));
 }
 
 static void grant_absorb(struct step_ctx *c, const struct answer *a)
 {
 	if (!a->ok)
-		step_fail_answer(c, a, "the driver could not be given the bucket %s",
+		step_fail_answer(c, a,
+				 "the driver could not be allowed to use the bucket %s",
 				 storage_bucket(c));
 	else
 		step_advance(c);

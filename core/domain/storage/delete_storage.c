@@ -39,8 +39,9 @@ static bool is_foreign(struct step_ctx *c, const char *what, const char *name,
 
 	if (!object || object_is_of_cluster(c, object))
 		return false;
-	e = step_fail(c, ERR_FOREIGN_OBJECT, "the %s %s is not ours", what, name);
-	err_fix(e, "Nothing was removed. Whoever made it must delete it.");
+	e = step_fail(c, ERR_FOREIGN_OBJECT, "The %s %s does not belong to InstantStart",
+		      what, name);
+	err_fix(e, "Nothing was removed. Ask its owner to delete it.");
 	return true;
 }
 
@@ -94,9 +95,9 @@ static void users_plan(struct step_ctx *c, struct exchange *x)
 		(void)stake_settle(c, stake_rows(c, things(c)), "the storage");
 	if (names.n) {
 		struct err *e =
-			step_fail(c, ERR_BLOCKED, "pods still use the storage %s: %s",
+			step_fail(c, ERR_BLOCKED, "Pods still use the storage %s: %s",
 				  storage_name(c), listing_text(&names));
-		err_fix(e, "End the workloads of these pods, then retry.");
+		err_fix(e, "Stop the workloads of these pods, then retry.");
 	}
 }
 
@@ -168,7 +169,7 @@ static void remove_plan(struct step_ctx *c, struct exchange *x)
 	if (is_foreign(c, r->what, object_id(c), object))
 		return;
 	if (json_at(object, "metadata.deletionTimestamp")) {
-		step_wait(c, 3, "the %s %s to be gone%s", r->what, object_id(c),
+		step_wait(c, 3, "the %s %s to be deleted%s", r->what, object_id(c),
 			  held_text(c->arena, object));
 		return;
 	}
@@ -186,7 +187,7 @@ static void remove_absorb(struct step_ctx *c, const struct answer *a)
 		step_fail_answer(c, a, "the %s %s could not be deleted", r->what,
 				 object_id(c));
 	else
-		step_wait(c, 2, "the %s %s to be gone", r->what, object_id(c));
+		step_wait(c, 2, "the %s %s to be deleted", r->what, object_id(c));
 }
 
 /* --- the driver's right ------------------------------------------------------------- */
@@ -207,9 +208,9 @@ static void revoke_plan(struct step_ctx *c, struct exchange *x)
 	if (!saw_ok(c, "policy"))
 		return;
 	exchange_aws(x, AWS_IAM_DeleteRolePolicy, by_policy(c));
-	x->what =
-		arena_printf(c->arena, "Take the driver's right to the bucket of %s back",
-			     storage_name(c));
+	x->what = arena_printf(c->arena,
+			       "Remove the driver's permission for the bucket of %s",
+			       storage_name(c));
 }
 
 static void revoke_absorb(struct step_ctx *c, const struct answer *a)
@@ -249,7 +250,7 @@ static const struct step steps[] = {
 	 .observe = users_observe,
 	 .seen = read_seen,
 	 .plan = users_plan},
-	REMOVE_STEP("delete_probe", "Delete the job of its proof", &probe_removal),
+	REMOVE_STEP("delete_probe", "Delete the verification job", &probe_removal),
 	REMOVE_STEP("delete_claim", "Delete the claim", &claim_removal),
 	REMOVE_STEP("delete_volume", "Delete the volume", &volume_removal),
 	{.name = "revoke_bucket",
@@ -274,6 +275,6 @@ const struct kind kind_delete_storage = {
 	.steps = steps,
 	.deadline_s = 2 * 3600,
 	.locks = lock_cluster,
-	.no_undo = "Claim and volume that were removed do not come back; the data in the "
+	.no_undo = "Deleted claims and volumes cannot be restored. The data in the "
 		   "bucket stays. Mount it again with create_s3_storage.",
 };

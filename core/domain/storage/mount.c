@@ -26,7 +26,7 @@ static void apply(struct step_ctx *c, struct exchange *x, const char *plural,
 void mount_absorb(struct step_ctx *c, const struct answer *a)
 {
 	if (!a->ok)
-		step_fail_answer(c, a, "Kubernetes refused: %s", a->message);
+		step_fail_answer(c, a, "Kubernetes rejected the request: %s", a->message);
 	else
 		step_advance(c);
 }
@@ -46,7 +46,7 @@ static bool waits_for_end(struct step_ctx *c, const char *what, const char *name
 {
 	if (!json_at(there, "metadata.deletionTimestamp"))
 		return false;
-	step_wait(c, 5, "the %s %s, which is being deleted, to be gone%s", what, name,
+	step_wait(c, 5, "the %s %s to be deleted%s", what, name,
 		  held_text(c->arena, there));
 	return true;
 }
@@ -132,7 +132,7 @@ static bool let_go(struct step_ctx *c, struct exchange *x, const json_t *there)
 	c->item = json_str_or(there, "spec.claimRef.uid", "released");
 	eks_target(c, &t);
 	exchange_kube(x, &t, &r);
-	x->what = arena_printf(c->arena, "Free the volume %s of a claim that is gone",
+	x->what = arena_printf(c->arena, "Release the volume %s of a deleted claim",
 			       storage_volume(c));
 	return true;
 }
@@ -154,10 +154,12 @@ static bool is_foreign(struct step_ctx *c, const char *what, const char *name,
 
 	if (!there || object_is_of_cluster(c, there))
 		return false;
-	e = step_fail(c, ERR_FOREIGN_OBJECT, "a %s named %s exists and is not ours", what,
+	e = step_fail(c, ERR_FOREIGN_OBJECT,
+		      "A %s named %s exists and does not belong to InstantStart", what,
 		      name);
-	err_field(e, "/name", storage_name(c), "a name that is not taken");
-	err_fix(e, "Choose another name or namespace for the storage. Nothing was made.");
+	err_field(e, "/name", storage_name(c), "a name that is not in use");
+	err_fix(e,
+		"Choose another name or namespace for the storage. Nothing was created.");
 	return true;
 }
 
@@ -193,10 +195,12 @@ static bool volume_refused(struct step_ctx *c)
 	if (twin) {
 		e = step_fail(
 			c, ERR_STATE_CONFLICT,
-			"the volume %s has the handle we need: pods of both would hang",
+			"The volume %s already has the required handle. Pods of both "
+			"volumes would hang",
 			twin);
 		err_fix(e,
-			"Choose another name for the storage; that volume stays as it is.");
+			"Choose another name for the storage. The existing volume is not "
+			"changed.");
 		return true;
 	}
 	if (is_foreign(c, "volume", storage_volume(c), there))
@@ -206,7 +210,8 @@ static bool volume_refused(struct step_ctx *c)
 		return false;
 	e = step_fail(
 		c, ERR_STATE_CONFLICT,
-		"the storage %s mounts the bucket %s; a volume's source cannot change",
+		"The storage %s already mounts the bucket %s, and the source of a volume "
+		"cannot be changed",
 		storage_name(c),
 		json_str_or(there, "spec.csi.volumeAttributes.bucketName", "?"));
 	err_field(e, "/bucket", storage_bucket(c),
@@ -227,9 +232,10 @@ static bool claim_refused(struct step_ctx *c)
 	if (!there || json_at(there, "metadata.deletionTimestamp") ||
 	    streq(volume, storage_volume(c)))
 		return false;
-	e = step_fail(c, ERR_STATE_CONFLICT, "the claim %s is for another volume, %s",
+	e = step_fail(c, ERR_STATE_CONFLICT, "The claim %s belongs to another volume, %s",
 		      claim_id(c), volume);
-	err_fix(e, "Choose another name for the storage; that claim stays as it is.");
+	err_fix(e, "Choose another name for the storage. The existing claim is not "
+		   "changed.");
 	return true;
 }
 
@@ -329,7 +335,7 @@ void mount_bound_plan(struct step_ctx *c, struct exchange *x)
 	if (streq(volume, "Released"))
 		step_goto(c, "apply_volume");
 	else if (streq(phase, "Lost"))
-		step_fail(c, ERR_STORAGE_FAILED, "the claim %s/%s has lost its volume",
+		step_fail(c, ERR_STORAGE_FAILED, "The claim %s/%s has lost its volume",
 			  storage_namespace(c), storage_name(c));
 	else
 		step_wait(c, 3, "the claim %s/%s to be bound (%s)", storage_namespace(c),

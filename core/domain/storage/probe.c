@@ -53,7 +53,7 @@ void probe_plan(struct step_ctx *c, struct exchange *x)
 	}
 	if (job && !object_is_of_cluster(c, job)) {
 		step_fail(c, ERR_FOREIGN_OBJECT,
-			  "a job named %s/%s exists and is not ours",
+			  "A job named %s/%s exists and does not belong to InstantStart",
 			  storage_namespace(c), storage_probe(c));
 		return;
 	}
@@ -74,12 +74,12 @@ void probe_plan(struct step_ctx *c, struct exchange *x)
 void probe_absorb(struct step_ctx *c, const struct answer *a)
 {
 	if (answer_is(a, "AlreadyExists")) {
-		step_wait(c, 2, "a look at the job %s, which exists already",
-			  storage_probe(c));
+		step_wait(c, 2, "the existing job %s to be checked", storage_probe(c));
 		return;
 	}
 	if (!a->ok) {
-		step_fail_answer(c, a, "the probe job was refused: %s", a->message);
+		step_fail_answer(c, a, "the verification job was rejected: %s",
+				 a->message);
 		return;
 	}
 	step_own(c, "kubernetes:job",
@@ -198,7 +198,7 @@ static const char *helper_trouble(struct step_ctx *c)
 
 		if (streq(json_str_or(placed, "status", ""), "False"))
 			return arena_printf(
-				c->arena, "the mount helper %s does not fit: %s",
+				c->arena, "the mount helper %s cannot be scheduled: %s",
 				json_str_or(pod, "metadata.name", "?"),
 				json_str_or(placed, "message", "no reason given"));
 	}
@@ -211,7 +211,7 @@ static void probe_failed(struct step_ctx *c)
 	const char *log = saw_text(c, "log");
 	struct err *e =
 		step_fail(c, ERR_STORAGE_FAILED,
-			  "the mount of the bucket %s does not work", storage_bucket(c));
+			  "The mount of the bucket %s does not work", storage_bucket(c));
 
 	if (log && log[0])
 		err_because(e, "log of the probe", "", log, NULL);
@@ -221,12 +221,12 @@ static void probe_failed(struct step_ctx *c)
 		    json_str_at(condition(saw(c, "job"), "Failed"), "reason"),
 		    json_str_at(condition(saw(c, "job"), "Failed"), "message"), NULL);
 	if (helper_trouble(c))
-		err_fix(e, "Free a pod slot and memory on the node, or add nodes; then "
+		err_fix(e, "Free a pod slot and memory on the node, or add nodes, then "
 			   "retry. The bucket is not the cause.");
 	else
 		err_fix(e,
-			"Check that the driver's role may use the bucket and that nodes "
-			"reach S3, then retry.");
+			"Check that the driver's role can use the bucket and that nodes "
+			"can reach S3, then retry.");
 }
 
 void probe_wait_plan(struct step_ctx *c, struct exchange *x)
@@ -248,7 +248,7 @@ void probe_wait_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	}
 	why = helper_trouble(c) ? helper_trouble(c) : newest_warning(c);
-	step_wait(c, 5, "the probe job of %s (%s)%s%s", storage_name(c),
+	step_wait(c, 5, "the verification job of %s (%s)%s%s", storage_name(c),
 		  waiting_reason(c), why ? ": " : "", why ? why : "");
 }
 
@@ -261,7 +261,7 @@ void probe_clear_plan(struct step_ctx *c, struct exchange *x)
 
 	if (job && !object_is_of_cluster(c, job)) {
 		step_fail(c, ERR_FOREIGN_OBJECT,
-			  "a job named %s/%s exists and is not ours",
+			  "A job named %s/%s exists and does not belong to InstantStart",
 			  storage_namespace(c), storage_probe(c));
 		return;
 	}
@@ -283,22 +283,22 @@ void probe_remove_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	}
 	if (json_at(job, "metadata.deletionTimestamp")) {
-		step_wait(c, 2, "the job %s to be gone%s", storage_probe(c),
+		step_wait(c, 2, "the job %s to be deleted%s", storage_probe(c),
 			  held_text(c->arena, job));
 		return;
 	}
 	c->item = json_str_or(job, "metadata.uid", "job");
 	eks_target(c, &t);
 	exchange_kube(x, &t, &r);
-	x->what = arena_printf(c->arena, "Remove the job %s/%s", storage_namespace(c),
+	x->what = arena_printf(c->arena, "Delete the job %s/%s", storage_namespace(c),
 			       storage_probe(c));
 }
 
 void probe_remove_absorb(struct step_ctx *c, const struct answer *a)
 {
 	if (!a->ok && a->errc != ERR_CLOUD_NOT_FOUND)
-		step_fail_answer(c, a, "the job %s could not be removed",
+		step_fail_answer(c, a, "the job %s could not be deleted",
 				 storage_probe(c));
 	else
-		step_wait(c, 2, "the job %s to be gone", storage_probe(c));
+		step_wait(c, 2, "the job %s to be deleted", storage_probe(c));
 }

@@ -190,7 +190,7 @@ static bool run_delete_storage(struct call *c, const void *in, struct reply *ret
 	    !find_row(c, k.name, q->namespace, q->name, &row, e))
 		return false;
 	if (!row) {
-		err_set(e, ERR_NOT_FOUND, "there is no storage %s/%s in %s", q->namespace,
+		err_set(e, ERR_NOT_FOUND, "There is no storage %s/%s in %s", q->namespace,
 			q->name, k.name);
 		return err_field(e, "/name", q->name, hint(c, &k, q->name));
 	}

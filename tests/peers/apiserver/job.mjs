@@ -250,7 +250,7 @@ const cases = {
 
 		/* Refused at once, before anything is begun. */
 		assert.equal(`${held.status} ${held.json.code}`, '409 blocked', held.text);
-		assert.match(held.json.detail, /pods still use the storage data: user/);
+		assert.match(held.json.detail, /Pods still use the storage data: user/);
 		assert.equal(kubectl(w, 'get', 'pvc').length, 1);
 		await w.plane.request('DELETE', '/api/v1/namespaces/default/pods/user');
 		await waitFor('it has gone', () => kubectl(w, 'get', 'pods').every(p => p.metadata.name !== 'user'));
@@ -307,7 +307,7 @@ const cases = {
 		await w.plane.request('DELETE', '/api/v1/namespaces/default/persistentvolumeclaims/again');
 		const waits = (await call(w.s, 'POST', `/api/v1/clusters/${NAME}/storages`, {role: 'operator', body: made})).json;
 
-		await until(w.s, waits.id, 'it waits', op => /which is being deleted, to be gone/.test(op.waiting_for ?? ''), JOB_MS);
+		await until(w.s, waits.id, 'it waits', op => /to be deleted/.test(op.waiting_for ?? ''), JOB_MS);
 		await w.plane.request('DELETE', '/api/v1/namespaces/default/pods/holder');
 		await waitFor('the claim goes', () => !kubectl(w, 'get', 'pods').some(p => p.metadata.name === 'holder'));
 		const op = await ended(w.s, waits.id, JOB_MS);

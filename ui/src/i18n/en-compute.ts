@@ -166,7 +166,7 @@ export const compute = {
 	'import.account': 'HyperPod clusters of this account',
 	'import.accountIntro': 'Choose one, and its names are filled in.',
 	'importable.ok': 'can be imported',
-	'importable.unsupported': 'not managed here',
+	'importable.unsupported': 'not supported',
 	'importable.no_permission': 'may not be looked at',
 	'importable.unreadable': 'could not be read',
 } satisfies Record<string, Text>;
