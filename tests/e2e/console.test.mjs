@@ -292,7 +292,7 @@ test('dependencies, storage, tokens and audit change and show', async () => {
 	await dialog(page).getByRole('button', {name: 'Close'}).last().click();
 	await page.getByRole('radio', {name: 'pipeline'}).check();
 	await button(page, 'Revoke').click();
-	await dialog(page).getByRole('button', {name: 'Revoke'}).click();
+	await dialog(page).getByRole('button', {name: 'Revoke', exact: true}).click();
 	await page.getByText('The token is revoked.').waitFor();
 	assert.equal((await call(s, 'GET', '/api/v1/me', {role: secret})).status, 401);
 	await page.goto(`${s.url}/audit`);

@@ -57,8 +57,7 @@ const struct field operation_out[] = {
 	    .doc = "Target of the operation."),
 	OUT("cluster", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name of the cluster."),
 	OUT("state", FIELD_STR, .flags = FIELD_REQUIRED, .one_of = states,
-	    .doc = "live until it ends, held while it waits for a decision by a "
-		   "person."),
+	    .doc = "live until it ends; held while a person must decide."),
 	OUT("status", FIELD_STR, .flags = FIELD_REQUIRED, .one_of = statuses,
 	    .doc = "Display name of the state."),
 	OUT("done", FIELD_BOOL, .flags = FIELD_REQUIRED,
@@ -73,8 +72,7 @@ const struct field operation_out[] = {
 	    .doc = "Number of retries after failures."),
 	OUT("waiting_for", FIELD_STR, .doc = "What the operation is waiting for."),
 	OUT("blind_since", FIELD_STR,
-	    .doc = "Time since which AWS or the cluster could not be reached. This time "
-		   "does not count against deadlines."),
+	    .doc = "When AWS or the cluster became unreachable. Deadlines exclude this time."),
 	OUT("question", FIELD_OBJECT, .flags = FIELD_OPEN,
 	    .doc = "Of a held operation: question, evidence and choices."),
 	OUT("result", FIELD_OBJECT, .flags = FIELD_OPEN,
