@@ -1,5 +1,6 @@
 #include "core/aws/policy.h"
 
+#include <fnmatch.h>
 #include <string.h>
 
 #include "core/aws/aws.h"
@@ -46,7 +47,7 @@ static const struct {
 };
 
 /* IAM's name where it is not the operation's. */
-static const char *action_of(enum aws_op_id id, struct arena *a)
+const char *aws_policy_action(enum aws_op_id id, struct arena *a)
 {
 	static const struct {
 		enum aws_op_id op;
@@ -113,7 +114,7 @@ static json_t *statement(enum scope s, struct arena *a)
 
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
 		if (calls[i].scope == s)
-			add(actions, action_of(calls[i].op, a));
+			add(actions, aws_policy_action(calls[i].op, a));
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (others[i].scope == s)
 			add(actions, others[i].action);
@@ -129,4 +130,43 @@ json_t *aws_policy(struct arena *a)
 	for (int s = 0; s < SCOPES_COUNT_; s++)
 		json_array_append_new(list, statement((enum scope)s, a));
 	return json_packf(a, "{s:s,s:O}", "Version", "2012-10-17", "Statement", list);
+}
+
+/* Whether the statement is about that: its resource, and what it asks of the call. */
+static bool covers(enum scope s, const char *resource, const json_t *context,
+		   struct arena *a)
+{
+	struct str rest = str_of(scopes[s].resources),
+		   values = str_of(scopes[s].condition);
+	const char *key, *told;
+	bool fits = false;
+
+	/* IAM's wildcards are those of file names. */
+	while (rest.n > 0 && !fits)
+		fits = fnmatch(str_dup(a, str_cut(&rest, ' ')), resource, 0) == 0;
+	if (!fits || !scopes[s].condition || !context)
+		return fits;
+	str_cut(&values, '|');
+	key = str_dup(a, str_cut(&values, '|'));
+	told = json_string_value(json_object_get(context, key));
+	if (str_starts(scopes[s].condition, "Null|"))
+		return told != NULL;
+	while (values.n > 0)
+		if (str_is(str_cut(&values, ' '), told ? told : ""))
+			return true;
+	return false;
+}
+
+const char *aws_policy_statement(const char *action, const char *resource,
+				 const json_t *context, struct arena *a)
+{
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		if (streq(aws_policy_action(calls[i].op, a), action) &&
+		    covers(calls[i].scope, resource, context, a))
+			return scopes[calls[i].scope].sid;
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (streq(others[i].action, action) &&
+		    covers(others[i].scope, resource, context, a))
+			return scopes[others[i].scope].sid;
+	return NULL;
 }

@@ -13,9 +13,19 @@
 
 #include <jansson.h>
 
+#include "core/aws/aws.h"
 #include "core/base/arena.h"
 
 /* An IAM policy document, owned by the arena. */
 json_t *aws_policy(struct arena *a);
+/* "s3:ListBucket": IAM's name of what an operation does. */
+const char *aws_policy_action(enum aws_op_id op, struct arena *a);
+/*
+ * Sid of the (first) statement that allows the action on the resource to a call with
+ * that context ({key: text}; NULL: any). NULL: none does, as for a role of the caller's
+ * own that is passed to EKS.
+ */
+const char *aws_policy_statement(const char *action, const char *resource,
+				 const json_t *context, struct arena *a);
 
 #endif

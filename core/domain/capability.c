@@ -61,6 +61,7 @@ struct options_in {
 	const char *dry_run;
 	const char *plan_digest;
 	bool queue;
+	bool accept_missing_rights;
 	const char *confirm;
 };
 
@@ -78,6 +79,9 @@ static const char *const dry_run_values[] = {"plan", NULL};
 #define OPTION_QUEUE                                                                     \
 	FIELD(struct options_in, queue, .flags = FIELD_QUERY,                            \
 	      .doc = "Queue behind a running operation.")
+#define OPTION_RIGHTS                                                                    \
+	FIELD(struct options_in, accept_missing_rights, .flags = FIELD_QUERY,            \
+	      .doc = "Continue despite missing rights.")
 #define OPTION_CONFIRM                                                                   \
 	FIELD(struct options_in, confirm, .flags = FIELD_QUERY, .max = 256,              \
 	      .doc = "Name of the target, or the plan's confirm value.")
@@ -89,17 +93,18 @@ static const char *const dry_run_values[] = {"plan", NULL};
 static const struct field options_none[] = {FIELD_END};
 static const struct field options_change[] = {OPTION_KEY, OPTION_DRY_RUN,
 					      OPTION_PLAN_DIGEST, FIELD_END};
-static const struct field options_long[] = {OPTION_KEY, OPTION_DRY_RUN,
-					    OPTION_PLAN_DIGEST, OPTION_QUEUE, FIELD_END};
+static const struct field options_long[] = {OPTION_KEY,         OPTION_DRY_RUN,
+					    OPTION_PLAN_DIGEST, OPTION_QUEUE,
+					    OPTION_RIGHTS,      FIELD_END};
 static const struct field options_undo[] = {
 	OPTION_KEY, OPTION_DRY_RUN, OPTION_PLAN_DIGEST, OPTION_CONFIRM, FIELD_END};
-static const struct field options_confirm[] = {OPTION_KEY,         OPTION_DRY_RUN,
-					       OPTION_PLAN_DIGEST, OPTION_QUEUE,
-					       OPTION_CONFIRM,     FIELD_END};
+static const struct field options_confirm[] = {
+	OPTION_KEY,     OPTION_DRY_RUN, OPTION_PLAN_DIGEST, OPTION_QUEUE,
+	OPTION_CONFIRM, OPTION_RIGHTS,  FIELD_END};
 
-static const struct field options_stakes[] = {OPTION_KEY,         OPTION_DRY_RUN,
-					      OPTION_PLAN_DIGEST, OPTION_QUEUE,
-					      OPTION_STAKES,      FIELD_END};
+static const struct field options_stakes[] = {
+	OPTION_KEY,    OPTION_DRY_RUN, OPTION_PLAN_DIGEST, OPTION_QUEUE,
+	OPTION_STAKES, OPTION_RIGHTS,  FIELD_END};
 
 static bool needs_confirm(const struct capability *cap)
 {
@@ -144,6 +149,7 @@ bool capability_split(const struct capability *cap, const json_t *all, bool text
 	ret->dry_run = in.dry_run != NULL;
 	ret->plan_digest = in.plan_digest;
 	ret->queue = in.queue;
+	ret->accept_missing_rights = in.accept_missing_rights;
 	ret->confirm = in.confirm;
 	return true;
 }
@@ -169,6 +175,9 @@ json_t *capability_input_schema(const struct capability *cap, bool mcp, struct a
 		memcpy(all, cap->in, own * sizeof(*all));
 	if (n > own)
 		memcpy(all + own, options, (n - own) * sizeof(*all));
+	/* The same in every tool: what a model need not read to get them right. */
+	for (size_t i = own; i < n; i++)
+		all[i].pattern = NULL;
 	return field_schema(all, a);
 }
 

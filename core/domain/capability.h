@@ -67,6 +67,7 @@ struct call_options {
 	const char *confirm; /* CAP_DESTROY, CAP_SPEND: the target's name; CAP_STAKES:
 			      * `confirm` of the plan */
 	bool queue;
+	bool accept_missing_rights; /* what our role lacks is a warning */
 	const char *if_match;
 	const char *if_none_match;
 	const char *traceparent;

@@ -4,6 +4,7 @@
 #include "core/domain/capability.h"
 #include "core/json/tree.h"
 #include "core/op/journal.h"
+#include "core/op/rights.h"
 #include "core/op/runner.h"
 #include "gen/queries.h"
 
@@ -119,6 +120,18 @@ static bool plan_first(struct call *c, const struct kind *k, const char *target,
 	       check_stakes(c, target, *ret_plan, ret, e);
 }
 
+/* The word is of the call, and goes with what it starts. */
+static const json_t *with_rights(struct call *c, const json_t *input)
+{
+	json_t *in;
+
+	if (!c->opt.accept_missing_rights)
+		return input;
+	in = json_own(c->arena, json_copy((json_t *)(uintptr_t)input));
+	json_object_set_new(in, RIGHTS_ACCEPT, json_true());
+	return in;
+}
+
 bool call_submit(struct call *c, const struct kind *k, const char *target,
 		 const json_t *input, struct reply *ret, struct err *e)
 {
@@ -126,7 +139,6 @@ bool call_submit(struct call *c, const struct kind *k, const char *target,
 	struct submission s = {
 		.kind = k,
 		.target = target,
-		.input = input,
 		.principal = c->who->id,
 		.face = face_name(c->face),
 		.idem_key = c->opt.idempotency_key,
@@ -139,6 +151,8 @@ bool call_submit(struct call *c, const struct kind *k, const char *target,
 	struct submitted done = {0};
 	json_t *plan = NULL, *confirmed;
 
+	input = with_rights(c, input);
+	s.input = input;
 	if (!plan_first(c, k, target, input, &plan, ret, e))
 		return false;
 	if (c->opt.dry_run)

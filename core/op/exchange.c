@@ -14,6 +14,14 @@ void exchange_aws(struct exchange *x, enum aws_op_id op, json_t *in)
 	x->in = in;
 }
 
+void exchange_then(struct exchange *x, enum aws_op_id op, const json_t *in,
+		   struct arena *a)
+{
+	if (!x->then)
+		x->then = json_new_list(a);
+	json_push(x->then, json_pack("{s:i, s:O}", "op", (int)op, "in", in));
+}
+
 void exchange_kube(struct exchange *x, const struct kube_target *t,
 		   const struct kube_request *r)
 {

@@ -26,12 +26,19 @@ struct exchange {
 	struct helm_request helm;
 	/* Mutations: one plain sentence for plans, events and the ledger. */
 	const char *what;
+	/* Mutations that only clear the way: what the step sends after this one, as far
+	 * as it is known: [{op, in}]; NULL: nothing. See exchange_then(). */
+	json_t *then;
+	/* A look that may fail: what comes of it, silence too, is an answer (step_take).
+	 */
+	bool may_fail;
 };
 
 struct answer {
 	enum via via;
 	const char *call; /* exchange_name() of what it answers */
 	bool ok;
+	bool may_fail; /* as the exchange */
 	bool ambiguous;
 	json_t *out; /* NULL when the answer is text */
 	const char *text;
@@ -49,6 +56,8 @@ void exchange_kube(struct exchange *x, const struct kube_target *t,
 		   const struct kube_request *r);
 void exchange_helm(struct exchange *x, const struct kube_target *t,
 		   const struct helm_request *r);
+void exchange_then(struct exchange *x, enum aws_op_id op, const json_t *in,
+		   struct arena *a);
 bool answer_is(const struct answer *a, const char *code);
 /* "eks:CreateCluster", "kubernetes:apply persistentvolumes", "helm:upgrade". */
 const char *exchange_name(const struct exchange *x, struct arena *a);

@@ -126,6 +126,8 @@ static bool carry_out(struct walk *w, struct err *e)
 	find_rows(w);
 	CRASHPOINT("after-claim", w->step);
 	if (w->ctx.verdict.kind == VERDICT_NONE)
+		walk_rights(w);
+	if (w->ctx.verdict.kind == VERDICT_NONE)
 		walk_step(w);
 	if (w->ctx.verdict.kind == VERDICT_NONE && !goal_moved(&w->ctx) &&
 	    w->step->plan) {

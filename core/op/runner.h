@@ -21,6 +21,7 @@
 #include "core/op/kind.h"
 
 struct budget;
+struct rights_memo;
 
 struct runner {
 	struct db *db;
@@ -35,6 +36,9 @@ struct runner {
 	const struct kind *const *kinds; /* NULL-ended */
 	const char *worker;              /* host/pid, for claimed_by */
 	struct budget *budget;           /* of calls per service; NULL: unbounded */
+	/* Plans and first claims ask whether we are allowed what is to be done; NULL:
+	 * they do not. See rights.h. */
+	struct rights_memo *rights;
 	/* NULL in the programs; a test's world otherwise, in place of aws, kube
 	 * and helm. */
 	void (*exchange)(struct runner *r, const struct exchange *x, const char *token,
@@ -68,6 +72,14 @@ bool runner_plan(struct runner *r, struct arena *a, const struct kind *k,
 bool runner_stakes(struct runner *r, struct arena *a, const struct kind *k,
 		   const char *target, const json_t *input, json_t **ret_plan,
 		   struct err *e) __attribute__((warn_unused_result));
+
+/*
+ * The walk for what it must be allowed: *ret_needs are rows of aws_rights(), as far as
+ * it came. Reads are tried once, and not after until_ms of the monotonic clock.
+ */
+bool runner_rights(struct runner *r, struct arena *a, const struct kind *k,
+		   const char *target, const json_t *input, int64_t until_ms,
+		   json_t **ret_needs, struct err *e) __attribute__((warn_unused_result));
 
 /* One exchange, with no journal around it; used by both of the above. */
 void runner_exchange(struct runner *r, const struct exchange *x, const char *token,

@@ -113,7 +113,8 @@ static void ask_helm(struct runner *r, const struct exchange *x, struct arena *a
 void runner_exchange(struct runner *r, const struct exchange *x, const char *token,
 		     struct arena *a, struct answer *ret)
 {
-	*ret = (struct answer){.via = x->via, .call = exchange_name(x, a)};
+	*ret = (struct answer){
+		.via = x->via, .call = exchange_name(x, a), .may_fail = x->may_fail};
 	if (r->exchange)
 		r->exchange(r, x, token, a, ret);
 	else if (x->via == VIA_AWS)
@@ -229,6 +230,7 @@ void runner_look(struct runner *r, const struct exchange *x, struct arena *a,
 	*ret = (struct answer){
 		.via = x->via,
 		.call = exchange_name(x, a),
+		.may_fail = x->may_fail,
 		.code = "",
 		.request_id = "",
 		.message = arena_printf(a, "no answer recently, next attempt in %lld s",

@@ -2,12 +2,17 @@
  * The dry run: the same rows, the same pure functions, real reads, no intent
  * and no mutation. What does not exist yet reads "(known after apply)".
  */
+#include "core/aws/rights.h"
 #include "core/base/limits.h"
 #include "core/json/tree.h"
+#include "core/op/rights.h"
 #include "core/op/walk.h"
 
 /* PLAN_MS leaves room for one more call below nginx's 60 seconds. */
 enum { PLAN_DEPTH = 4, PLAN_STEPS = 400, PLAN_MS = 35000 };
+
+/* What the walk is for: all of it; what may be lost; what must be allowed. */
+enum purpose { FOR_PLAN, FOR_STAKES, FOR_RIGHTS };
 
 struct planner {
 	struct runner *r;
@@ -19,7 +24,9 @@ struct planner {
 	json_t *digested; /* [{call, request}], in order */
 	int n_calls;      /* mutations planned so far: objects that do not exist yet */
 	int n_steps;
-	bool stakes_only;
+	enum purpose purpose;
+	json_t *rights;      /* what the calls must be allowed: rows of aws_rights() */
+	json_t *facts;       /* for them, from reads */
 	int64_t deadline_ms; /* monotonic: who asked waits behind a proxy */
 	struct err *e;
 };
@@ -66,6 +73,21 @@ static json_t *list_step(struct planner *p, const struct level *l, const char *a
 	return row;
 }
 
+/* What the call, and those that it clears the way for, must be allowed. */
+static void note_rights(struct planner *p, const struct exchange *x)
+{
+	const struct where *w = p->r->where;
+	const struct rights_place place = {w->partition, w->region, w->account};
+	size_t i;
+	json_t *next;
+
+	if (x->via == VIA_AWS)
+		aws_rights(x->aws, x->in, p->facts, &place, p->a, p->rights);
+	json_array_foreach(x->then, i, next)
+		aws_rights((enum aws_op_id)json_int_or(next, "op", 0),
+			   json_at(next, "in"), p->facts, &place, p->a, p->rights);
+}
+
 static void list_call(struct planner *p, const struct level *l, const struct exchange *x)
 {
 	json_t *request = exchange_tree(x, p->a);
@@ -77,6 +99,7 @@ static void list_call(struct planner *p, const struct level *l, const struct exc
 	json_put_str(row, "class", effect_class_name(l->ctx.step->effect));
 	json_push(p->digested, json_incref(request));
 	p->n_calls++;
+	note_rights(p, x);
 }
 
 /* --- one step ---------------------------------------------------------- */
@@ -97,6 +120,10 @@ static void ask(struct planner *p, const struct exchange *x, struct answer *ans)
 {
 	enum { TRIES = 3 };
 
+	if (p->purpose == FOR_RIGHTS) {
+		runner_look(p->r, x, p->a, ans);
+		return;
+	}
 	for (int i = 0; i < TRIES && (i == 0 || !is_late(p)); i++) {
 		runner_look(p->r, x, p->a, ans);
 		if (ans->ok || runner_open_ms(p->r, x, p->a) > 0 ||
@@ -186,6 +213,8 @@ static void observe(struct planner *p, struct level *l, bool *ret_missing)
 		if (!may_read(p, c, &share))
 			return;
 		ask(p, &x, &ans);
+		if (ans.ok && x.via == VIA_AWS)
+			aws_rights_learn(p->facts, x.aws, ans.out);
 		*ret_missing |= ans.errc == ERR_CLOUD_NOT_FOUND && is_coming(p, &x);
 		/* What goes anyway need not answer; a plan does not wait for it. */
 		if (l->kind->kube_silent_s > 0 && ans.via == VIA_KUBE &&
@@ -330,7 +359,8 @@ static const struct step *last_of(const struct planner *p, const struct level *l
 {
 	const struct step *last = NULL;
 
-	for (const struct step *s = l->kind->steps; p->stakes_only && s->name; s++)
+	for (const struct step *s = l->kind->steps; p->purpose == FOR_STAKES && s->name;
+	     s++)
 		if (s->stakes || s->spawn)
 			last = s;
 	return last;
@@ -395,11 +425,31 @@ static void put_stake(struct planner *p, json_t *plan)
 	json_put(plan, "confirm", json_stringn(digest, WORD));
 }
 
-static bool walk(struct runner *r, struct arena *a, const struct kind *k,
-		 const char *target, const json_t *input, bool stakes_only,
-		 json_t **ret_plan, struct err *e)
+/* What the whole walk has found, beside its steps. */
+static bool tell(struct planner *p, const struct level *l, json_t **ret_plan)
 {
-	struct planner p = {
+	json_t *checks = sort_notes(p, l->ctx.events);
+	const bool accepted = json_bool_or(l->ctx.input, RIGHTS_ACCEPT, false);
+
+	if (p->purpose == FOR_PLAN && p->r->rights &&
+	    !rights_tell(p->r, p->rights, accepted, p->deadline_ms, p->a, checks,
+			 p->warnings, p->e))
+		return false;
+	if (json_array_size(p->at_stake))
+		json_push(p->digested, json_incref(p->at_stake));
+	*ret_plan =
+		json_packf(p->a, "{s:s, s:s, s:O, s:O, s:O, s:O, s:s}", "kind",
+			   l->kind->name, "target", l->ctx.target, "steps", p->steps,
+			   "resources", p->resources, "checks", checks, "warnings",
+			   p->warnings, "plan_digest", json_digest(p->a, p->digested));
+	put_stake(p, *ret_plan);
+	return true;
+}
+
+static struct planner planner_new(struct runner *r, struct arena *a, enum purpose purpose,
+				  struct err *e)
+{
+	return (struct planner){
 		.r = r,
 		.a = a,
 		.steps = json_new_list(a),
@@ -407,56 +457,75 @@ static bool walk(struct runner *r, struct arena *a, const struct kind *k,
 		.warnings = json_new_list(a),
 		.at_stake = json_new_list(a),
 		.digested = json_new_list(a),
-		.stakes_only = stakes_only,
+		.rights = json_new_list(a),
+		.facts = json_new_object(a),
+		.purpose = purpose,
 		.deadline_ms = r->clock->mono_ms(r->clock) + PLAN_MS,
 		.e = e,
 	};
-	struct level l = {
+}
+
+static struct level outermost(struct planner *p, const struct kind *k, const char *target,
+			      const json_t *input)
+{
+	struct runner *r = p->r;
+
+	return (struct level){
 		.kind = k,
 		.prefix = "",
 		.ctx =
 			{
-				.arena = a,
+				.arena = p->a,
 				.cfg = r->cfg,
 				.where = r->where,
 				.op_id = STEP_UNKNOWN,
 				.root_id = STEP_UNKNOWN,
 				.target = target,
-				.input = input ? input : json_new_object(a),
-				.data = json_new_object(a),
+				.input = input ? input : json_new_object(p->a),
+				.data = json_new_object(p->a),
 				.now_ms = r->clock->wall_ms(r->clock),
 				.step_since_ms = r->clock->wall_ms(r->clock),
 				.planning = true,
-				.resources = p.resources,
-				.catalog = json_new_list(a),
-				.events = json_new_list(a),
-				.at_stake = p.at_stake,
+				.resources = p->resources,
+				.catalog = json_new_list(p->a),
+				.events = json_new_list(p->a),
+				.at_stake = p->at_stake,
 			},
 	};
+}
 
-	if (!plan_level(&p, &l))
-		return false;
-	if (json_array_size(p.at_stake))
-		json_push(p.digested, json_incref(p.at_stake));
-	*ret_plan =
-		json_packf(a, "{s:s, s:s, s:O, s:O, s:O, s:O, s:s}", "kind", k->name,
-			   "target", target, "steps", p.steps, "resources", p.resources,
-			   "checks", sort_notes(&p, l.ctx.events), "warnings", p.warnings,
-			   "plan_digest", json_digest(a, p.digested));
-	put_stake(&p, *ret_plan);
-	return true;
+static bool walk(struct runner *r, struct arena *a, const struct kind *k,
+		 const char *target, const json_t *input, enum purpose purpose,
+		 json_t **ret_plan, struct err *e)
+{
+	struct planner p = planner_new(r, a, purpose, e);
+	struct level l = outermost(&p, k, target, input);
+
+	return plan_level(&p, &l) && tell(&p, &l, ret_plan);
 }
 
 bool runner_plan(struct runner *r, struct arena *a, const struct kind *k,
 		 const char *target, const json_t *input, json_t **ret_plan,
 		 struct err *e)
 {
-	return walk(r, a, k, target, input, false, ret_plan, e);
+	return walk(r, a, k, target, input, FOR_PLAN, ret_plan, e);
 }
 
 bool runner_stakes(struct runner *r, struct arena *a, const struct kind *k,
 		   const char *target, const json_t *input, json_t **ret_plan,
 		   struct err *e)
 {
-	return walk(r, a, k, target, input, true, ret_plan, e);
+	return walk(r, a, k, target, input, FOR_STAKES, ret_plan, e);
+}
+
+bool runner_rights(struct runner *r, struct arena *a, const struct kind *k,
+		   const char *target, const json_t *input, int64_t until_ms,
+		   json_t **ret_needs, struct err *e)
+{
+	struct planner p = planner_new(r, a, FOR_RIGHTS, e);
+	struct level l = outermost(&p, k, target, input);
+
+	p.deadline_ms = until_ms;
+	*ret_needs = p.rights;
+	return plan_level(&p, &l);
 }

@@ -89,7 +89,7 @@ static bool take_stop(struct walk *w)
 
 enum take step_take(const struct step *s, const struct answer *a)
 {
-	if (a->ok || a->errc == ERR_CLOUD_NOT_FOUND)
+	if (a->ok || a->errc == ERR_CLOUD_NOT_FOUND || a->may_fail)
 		return TAKE_SEEN;
 	if (backoff_is_transient(a->errc) || a->ambiguous)
 		return TAKE_AGAIN;

@@ -42,6 +42,8 @@ extern const struct step undo_step;
 
 /* runner_step.c: deadline, cancel, stage, observe, plan. Sets the verdict. */
 void walk_step(struct walk *w);
+/* runner_first.c: before anything else, what may be denied. Sets the verdict. */
+void walk_rights(struct walk *w);
 /* runner_stage.c: the step is a stage, or the undo of a cancelled operation. */
 void walk_stage(struct walk *w);
 /* Nothing is under way: end as cancelled, by way of undo when asked. */

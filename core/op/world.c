@@ -160,7 +160,8 @@ bool world_init(struct world *w, struct arena *a, const struct config *cfg, stru
 				    .log = log,
 				    .kinds = kinds,
 				    .worker = worker,
-				    .budget = &w->budget};
+				    .budget = &w->budget,
+				    .rights = &w->rights};
 	return true;
 }
 

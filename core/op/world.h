@@ -14,6 +14,7 @@
 #include "core/kube/helm.h"
 #include "core/kube/kube.h"
 #include "core/op/backoff.h"
+#include "core/op/rights.h"
 #include "core/op/runner.h"
 
 struct world {
@@ -22,6 +23,7 @@ struct world {
 	struct kube kube;
 	struct helm helm;
 	struct budget budget; /* of calls per service */
+	struct rights_memo rights;
 	struct runner runner;
 };
 

@@ -23,4 +23,14 @@
 bool policy_allows(const json_t *policy, const char *action, const char *resource,
 		   const json_t *context);
 
+enum policy_word { POLICY_SILENT, POLICY_ALLOWS, POLICY_DENIES };
+
+/*
+ * The same in three words. missing: gets the keys that conditions ask for and the context
+ * does not have; NULL: not wanted. ret_statement: the place of the one that matched.
+ */
+enum policy_word policy_judge(const json_t *policy, const char *action,
+			      const char *resource, const json_t *context,
+			      json_t *missing, size_t *ret_statement);
+
 #endif

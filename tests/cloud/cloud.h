@@ -161,9 +161,11 @@ const json_t *cloud_take_fault(struct cloud *c, const char *service, const char 
  * Also "list_lag_ms", "speed", "offerings":{"p5.48xlarge":["usw2-az1"]},
  * "foreign_buckets":["taken-name"] (of another account), "bucket_regions":
  * {name: region} (where a bucket is that is not here), "denied_actions":["ec2:CreateVpc"] (what
- * SimulatePrincipalPolicy denies), "type_facts": {"g5.xlarge": what DescribeInstanceTypes
- * says of it otherwise, RFC 7396}, "addon_architectures": {"coredns": ["amd64"]} (what
- * DescribeAddonVersions says otherwise), "balancers_left": true (groups of load balancers
+ * SimulatePrincipalPolicy denies), "boundary_denied" and "scp_denied" (the same by a
+ * permissions boundary and by the organization), "type_facts": {"g5.xlarge": what
+ * DescribeInstanceTypes says of it otherwise, RFC 7396}, "addon_architectures":
+ * {"coredns": ["amd64"]} (what DescribeAddonVersions says otherwise),
+ * "balancers_left": true (groups of load balancers
  * outlive them), "node_errors": {id: {"code", "times"}} of the batch calls, "keys":
  * {access key: secret} of the same caller, "policies": {access key: policy document} that
  * binds calls signed with that key (see authorize.h), "node_faults": {id: {"type",

@@ -145,32 +145,3 @@ bool iam_list_entities(struct cloud_call *call, json_t **ret_out)
 						json_object_get(role, "RoleId")));
 	return iam_answer_list(call, "PolicyRoles", list, ret_out);
 }
-
-/* Everything is allowed but what settings.denied_actions lists, and scp_denied for
- * policies of the organization. */
-bool iam_simulate(struct cloud_call *call, json_t **ret_out)
-{
-	json_t *denied = json_at(cloud_settings(call->cloud), "denied_actions");
-	json_t *above = json_at(cloud_settings(call->cloud), "scp_denied");
-	json_t *list = json_new_list(call->arena), *action, *one;
-	size_t i, k;
-
-	json_array_foreach(json_object_get(call->in, "ActionNames"), i, action) {
-		const char *decision = "allowed";
-		bool in_organization = true;
-
-		json_array_foreach(denied, k, one)
-			if (json_equal(one, action))
-				decision = "implicitDeny";
-		json_array_foreach(above, k, one)
-			if (json_equal(one, action))
-				in_organization = false;
-		json_array_append_new(
-			list, json_pack("{s:O, s:s, s:s, s:{s:b}}", "EvalActionName",
-					action, "EvalResourceName", "*", "EvalDecision",
-					in_organization ? decision : "explicitDeny",
-					"OrganizationsDecisionDetail",
-					"AllowedByOrganizations", in_organization));
-	}
-	return iam_answer_list(call, "EvaluationResults", list, ret_out);
-}

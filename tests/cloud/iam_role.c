@@ -107,10 +107,32 @@ bool iam_create_role(struct cloud_call *call, json_t **ret_out)
 	return true;
 }
 
+/* Of a service, made by it in the caller's name; the other services know it by name. */
+static bool get_linked(struct cloud_call *call, json_t **ret_out)
+{
+	const char *name = json_str_at(call->in, "RoleName");
+	const char *service = json_str_at(cloud_get(call->cloud, "iam.linked_role", name),
+					  "AWSServiceName");
+	const char *path = arena_printf(call->arena, "/aws-service-role/%s/",
+					service ? service : "");
+
+	if (!service)
+		return false;
+	*ret_out =
+		json_packf(call->arena, "{s:{s:s, s:s, s:s, s:s, s:o}}", "Role", "Path",
+			   path, "RoleName", name, "RoleId", iam_unique_id(call, "AROA"),
+			   "Arn", iam_arn(call, "role", path, name), "CreateDate",
+			   cloud_seconds(call->now_ms / SECOND_MS * SECOND_MS));
+	return true;
+}
+
 bool iam_get_role(struct cloud_call *call, json_t **ret_out)
 {
-	json_t *role = iam_role_named(call);
+	json_t *role;
 
+	if (get_linked(call, ret_out))
+		return true;
+	role = iam_role_named(call);
 	if (!role)
 		return false;
 	*ret_out = json_packf(call->arena, "{s:O}", "Role", role_view(call, role));

@@ -76,24 +76,39 @@ static bool operator_holds(const char *operator, const json_t * wanted, const ch
 	return false;
 }
 
-static bool conditions_hold(const json_t *statement, const json_t *context)
+static void note_missing(json_t *missing, const char *key)
+{
+	json_t *one;
+	size_t i;
+
+	json_array_foreach(missing, i, one)
+		if (streq(json_string_value(one), key))
+			return;
+	if (missing)
+		json_array_append_new(missing, json_string(key));
+}
+
+static bool conditions_hold(const json_t *statement, const json_t *context,
+			    json_t *missing)
 {
 	json_t *keys, *wanted;
 	const char *operator, * key;
+	bool hold = true;
 
 	json_object_foreach(json_object_get(statement, "Condition"), operator, keys)
 		json_object_foreach(keys, key, wanted) {
 			const char *have =
 				json_string_value(json_object_get(context, key));
 
-			if (!operator_holds(operator, wanted, have))
-				return false;
+			if (!have)
+				note_missing(missing, key);
+			hold &= operator_holds(operator, wanted, have);
 		}
-	return true;
+	return hold;
 }
 
 static bool applies(const json_t *s, const char *action, const char *resource,
-		    const json_t *context)
+		    const json_t *context, json_t *missing)
 {
 	const json_t *not_action = json_object_get(s, "NotAction");
 	const json_t *not_resource = json_object_get(s, "NotResource");
@@ -104,23 +119,38 @@ static bool applies(const json_t *s, const char *action, const char *resource,
 	if (not_resource ? any_fits(not_resource, resource, false)
 			 : !any_fits(json_object_get(s, "Resource"), resource, false))
 		return false;
-	return conditions_hold(s, context);
+	return conditions_hold(s, context, missing);
+}
+
+enum policy_word policy_judge(const json_t *policy, const char *action,
+			      const char *resource, const json_t *context,
+			      json_t *missing, size_t *ret_statement)
+{
+	const json_t *list = json_object_get(policy, "Statement"), *one;
+	size_t n = json_is_object(list) ? 1 : json_array_size(list);
+	enum policy_word word = POLICY_SILENT;
+
+	*ret_statement = 0;
+	for (size_t i = 0; i < n; i++) {
+		one = json_is_object(list) ? list : json_array_get(list, i);
+		if (!applies(one, action, resource, context, missing))
+			continue;
+		if (streq(json_str_at(one, "Effect"), "Deny")) {
+			*ret_statement = i;
+			return POLICY_DENIES;
+		}
+		if (word == POLICY_SILENT)
+			*ret_statement = i;
+		word = POLICY_ALLOWS;
+	}
+	return word;
 }
 
 bool policy_allows(const json_t *policy, const char *action, const char *resource,
 		   const json_t *context)
 {
-	const json_t *list = json_object_get(policy, "Statement"), *one;
-	size_t n = json_is_object(list) ? 1 : json_array_size(list);
-	bool yes = false;
+	size_t at;
 
-	for (size_t i = 0; i < n; i++) {
-		one = json_is_object(list) ? list : json_array_get(list, i);
-		if (!applies(one, action, resource, context))
-			continue;
-		if (streq(json_str_at(one, "Effect"), "Deny"))
-			return false;
-		yes = true;
-	}
-	return yes;
+	return policy_judge(policy, action, resource, context, NULL, &at) ==
+	       POLICY_ALLOWS;
 }

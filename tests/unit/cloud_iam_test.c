@@ -223,3 +223,84 @@ Test(iam, buckets_and_quotas)
 	cr_expect_eq(json_num_or(out, "Quota.Value", 0), 4);
 	lab_stop(&l);
 }
+
+/* Whose policies they are, and what each says: as IAM answers. */
+Test(iam, a_simulation_reads_what_hangs_on_the_principal)
+{
+	static const struct step made[] = {
+		{"iam", "CreateRole", NEW, NULL},
+		{"iam", "AttachRolePolicy", ROLE ",\"PolicyArn\":\"" EKS "\"}", NULL},
+		{"iam", "PutRolePolicy",
+		 ROLE
+		 ",\"PolicyName\":\"p\",\"PolicyDocument\":\"{\\\"Statement\\\":[{"
+		 "\\\"Effect\\\":\\\"Allow\\\",\\\"Action\\\":\\\"s3:GetObject\\\","
+		 "\\\"Resource\\\":\\\"arn:aws:s3:::a/*\\\",\\\"Condition\\\":{"
+		 "\\\"Bool\\\":{\\\"aws:SecureTransport\\\":\\\"true\\\"}}},{"
+		 "\\\"Effect\\\":\\\"Deny\\\",\\\"Action\\\":\\\"ec2:DeleteVolume\\\","
+		 "\\\"Resource\\\":\\\"*\\\"}]}\"}",
+		 NULL},
+		{.op = NULL}};
+	static const struct {
+		const char *action, *resource, *decision, *missing;
+	} want[] = {
+		{"ec2:DescribeInstances", "*", "allowed", NULL},
+		{"ec2:DeleteVolume", "*", "explicitDeny", NULL},
+		{"ec2:RunInstances", "*", "implicitDeny", NULL},
+		{"s3:GetObject", "arn:aws:s3:::a/k", "implicitDeny",
+		 "aws:SecureTransport"},
+		{"s3:GetObject", "arn:aws:s3:::b/k", "implicitDeny", NULL},
+	};
+	static const char *const none[][2] = {
+		{"arn:aws:sts::111122223333:assumed-role/r/s", "InvalidInput"},
+		{"arn:aws:iam::111122223333:root", "InvalidInput"},
+		{"arn:aws:iam::111122223333:role/other", "NoSuchEntity"},
+		{"arn:aws:iam::111122223333:user/other", "NoSuchEntity"},
+	};
+	static const char r[] = "arn:aws:iam::111122223333:role/r";
+	struct lab l;
+	json_t *out, *row;
+
+	lab_start(&l);
+	play(&l, made);
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+		out = lab_call(&l, "iam", "SimulatePrincipalPolicy", "{s:s,s:[s],s:[s]}",
+			       "PolicySourceArn", r, "ActionNames", want[i].action,
+			       "ResourceArns", want[i].resource);
+		row = json_at(out, "EvaluationResults.0");
+		cr_expect_str_eq(json_str_or(row, "EvalDecision", ""), want[i].decision,
+				 "%s on %s", want[i].action, want[i].resource);
+		cr_expect_str_eq(json_str_or(row, "EvalResourceName", ""),
+				 want[i].resource);
+		cr_expect(streq(json_str_at(row, "MissingContextValues.0"),
+				want[i].missing) ||
+				  (!want[i].missing &&
+				   !json_len_at(row, "MissingContextValues")),
+			  "%s", json_text(&l.arena, row));
+	}
+	out = lab_call(&l, "iam", "SimulatePrincipalPolicy",
+		       "{s:s,s:[s],s:[s],s:[{s:s,s:[s],s:s}]}", "PolicySourceArn", r,
+		       "ActionNames", "s3:GetObject", "ResourceArns", "arn:aws:s3:::a/k",
+		       "ContextEntries", "ContextKeyName", "aws:SecureTransport",
+		       "ContextKeyValues", "true", "ContextKeyType", "boolean");
+	cr_expect_str_eq(json_str_or(out, "EvaluationResults.0.EvalDecision", ""),
+			 "allowed");
+	cr_expect_str_eq(json_str_or(out,
+				     "EvaluationResults.0.MatchedStatements.0."
+				     "SourcePolicyId",
+				     ""),
+			 "p");
+	/* By pages, each action on each resource. */
+	out = lab_call(&l, "iam", "SimulatePrincipalPolicy", "{s:s,s:[s,s],s:[s,s],s:i}",
+		       "PolicySourceArn", r, "ActionNames", "ec2:RunInstances",
+		       "ec2:DescribeVpcs", "ResourceArns", "*",
+		       "arn:aws:ec2:us-west-2:111122223333:vpc/v", "MaxItems", 3);
+	cr_expect_eq(json_len_at(out, "EvaluationResults"), 3);
+	cr_expect(json_bool_or(out, "IsTruncated", false) && json_str_at(out, "Marker"));
+	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
+		cr_expect_null(lab_try(&l, "iam", "SimulatePrincipalPolicy",
+				       "{s:s,s:[s]}", "PolicySourceArn", none[i][0],
+				       "ActionNames", "s3:GetObject"));
+		cr_expect_str_eq(l.code, none[i][1], "%s: %s", none[i][0], l.message);
+	}
+	lab_stop(&l);
+}

@@ -365,8 +365,11 @@ void balancer_groups_plan(struct step_ctx *c, struct exchange *x)
 		err_fix(e, "Delete these load balancers in EC2, then retry.");
 		return;
 	}
-	if (revoke_one(c, x))
+	if (revoke_one(c, x)) {
+		exchange_then(x, AWS_EC2_DeleteSecurityGroup,
+			      json_packf(c->arena, "{s:s}", "GroupId", id), c->arena);
 		return;
+	}
 	c->item = id;
 	exchange_aws(x, AWS_EC2_DeleteSecurityGroup,
 		     json_packf(c->arena, "{s:s}", "GroupId", id));

@@ -12,6 +12,7 @@
 #include "core/domain/step/names.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
+#include "core/op/rights.h"
 
 /* Copies the named members of the request that are there. */
 static json_t *pick(struct step_ctx *c, const char *const *names)
@@ -24,6 +25,9 @@ static json_t *pick(struct step_ctx *c, const char *const *names)
 		if (v)
 			json_object_set(in, names[i], v);
 	}
+	/* What the caller takes upon himself holds for all of it. */
+	if (json_bool_or(c->input, RIGHTS_ACCEPT, false))
+		json_put_bool(in, RIGHTS_ACCEPT, true);
 	return in;
 }
 
@@ -172,6 +176,8 @@ static const struct step steps[] = {
 	 .on_fail = preflight_note},
 	PREFLIGHT_STEPS_WITH(preflight_note),
 	PREFLIGHT_ROLE_STEP(preflight_note),
+	GIVEN_ROLE_STEP("check_cluster_role", "Check the role of the control plane",
+			&given_role_control_plane, preflight_note),
 	PREFLIGHT_VERDICT("check_name"),
 	{.name = "record",
 	 .phase = "control_plane",

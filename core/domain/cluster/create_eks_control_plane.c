@@ -15,6 +15,7 @@
 #include "core/domain/cluster/stack.h"
 #include "core/domain/network/given_network.h"
 #include "core/domain/network/subnet_role.h"
+#include "core/domain/step/given_role.h"
 #include "core/domain/step/leaves.h"
 #include "core/domain/step/names.h"
 #include "core/domain/step/read.h"
@@ -353,6 +354,8 @@ static const struct step steps[] = {
 	 .seen = read_seen,
 	 .plan = choose_network_plan,
 	 .choice = "network"},
+	GIVEN_ROLE_STEP("check_cluster_role", "Check the role of the control plane",
+			&given_role_control_plane, NULL),
 	SUBNET_ROLE_STEP("check"),
 	{.name = "clear_failed_stack",
 	 .phase = "stack",

@@ -81,11 +81,15 @@ void teardown_role_plan(struct step_ctx *c, struct exchange *x)
 		remove_one(c, x, AWS_IAM_DetachRolePolicy, in,
 			   arena_printf(c->arena, "%s from %s", arn, role_of(c)),
 			   "Detach");
+		if (inlined)
+			exchange_then(x, AWS_IAM_DeleteRolePolicy, by_role(c), c->arena);
+		exchange_then(x, AWS_IAM_DeleteRole, by_role(c), c->arena);
 	} else if (inlined) {
 		json_put_str(in, "PolicyName", inlined);
 		remove_one(c, x, AWS_IAM_DeleteRolePolicy, in,
 			   arena_printf(c->arena, "%s of %s", inlined, role_of(c)),
 			   "Delete the policy");
+		exchange_then(x, AWS_IAM_DeleteRole, by_role(c), c->arena);
 	} else {
 		remove_one(c, x, AWS_IAM_DeleteRole, in, role_of(c), "Delete the role");
 	}

@@ -27,10 +27,6 @@ bool hyperpod_role_trouble(struct step_ctx *c, const struct answer *a,
 /* The same of a role for another service, given in that member of the input. */
 bool hyperpod_trust_trouble(struct step_ctx *c, const struct answer *a,
 			    const json_t *role, const char *service, const char *field);
-/* NULL: its trust policy names the service; else whom it names instead. */
-const char *hyperpod_role_trusts(struct step_ctx *c, const json_t *role,
-				 const char *service);
-
 /*
  * Why a node could not join, told by AWS's words (case CC-10): its scripts
  * failed (then their log is read), its role is gone, or it failed before any script ran,

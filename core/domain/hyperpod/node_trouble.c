@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "core/domain/hyperpod/hyperpod.h"
+#include "core/domain/step/given_role.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 
@@ -67,7 +68,7 @@ static bool role_read(struct step_ctx *c, struct exchange *x)
 static bool role_failed(struct step_ctx *c, const char *text)
 {
 	const json_t *role = json_at(saw(c, "nodes_role"), "Role");
-	const char *trusts = role ? hyperpod_role_trusts(c, role, role_service) : NULL;
+	const char *trusts = role ? role_trusts(c, role, role_service) : NULL;
 	struct err *e;
 
 	if (!trusts && !saw_missing(c, "nodes_role"))

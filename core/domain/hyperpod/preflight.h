@@ -11,6 +11,7 @@
 
 #include "core/domain/network/compute_subnet.h"
 #include "core/domain/network/given_network.h"
+#include "core/domain/step/given_role.h"
 #include "core/op/kind.h"
 
 /* "ml.p5.48xlarge for cluster usage", or for spot; NULL for training plans. */
@@ -31,10 +32,6 @@ bool training_plan_observe(struct step_ctx *c, struct exchange *x);
 void training_plan_plan(struct step_ctx *c, struct exchange *x);
 bool own_script_observe(struct step_ctx *c, struct exchange *x);
 void own_script_plan(struct step_ctx *c, struct exchange *x);
-
-/* Of the role that the caller brings, or data.group_role: SageMaker may assume it. */
-bool role_trust_observe(struct step_ctx *c, struct exchange *x);
-void role_trust_plan(struct step_ctx *c, struct exchange *x);
 
 /* on_fail of a check: noted, and the next one is made; see preflight_all.c. */
 void preflight_note(struct step_ctx *c);
@@ -71,7 +68,8 @@ void preflight_verdict_plan(struct step_ctx *c, struct exchange *x);
 		PREFLIGHT_STEP("check_script", "Check the lifecycle script", own_script, \
 			       true, failed)
 #define PREFLIGHT_ROLE_STEP(failed)                                                      \
-	PREFLIGHT_STEP("check_role", "Check the execution role", role_trust, true, failed)
+	GIVEN_ROLE_STEP("check_role", "Check the execution role", &given_role_nodes,     \
+			failed)
 #define PREFLIGHT_VERDICT(first)                                                         \
 	{                                                                                \
 		.name = "check_verdict", .phase = "check",                               \

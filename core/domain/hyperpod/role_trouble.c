@@ -2,6 +2,7 @@
 
 #include "core/base/clock.h"
 #include "core/domain/hyperpod/hyperpod.h"
+#include "core/domain/step/given_role.h"
 #include "core/json/tree.h"
 
 /* IAM needs seconds to a minute to tell a new role to everybody. */
@@ -14,32 +15,6 @@ static bool is_assume_refusal(const struct answer *a)
 		strcasestr(a->message, "cannot assume") ||
 		strcasestr(a->message, "unable to assume") ||
 		strcasestr(a->message, "not authorized to perform: sts:AssumeRole"));
-}
-
-static const char *first_principal(struct step_ctx *c, const json_t *role)
-{
-	const char *text = json_str_at(role, "AssumeRolePolicyDocument");
-	struct err ignored;
-	const json_t *doc = text ? json_parse(c->arena, str_of(text), &ignored) : NULL;
-	const json_t *service = json_at(doc, "Statement.0.Principal.Service");
-
-	if (json_is_array(service))
-		return json_str_at(service, "0");
-	return json_string_value(service);
-}
-
-const char *hyperpod_role_trusts(struct step_ctx *c, const json_t *role,
-				 const char *service)
-{
-	const char *text = json_str_or(role, "AssumeRolePolicyDocument", "");
-	const char *seen;
-
-	/* Not as a part of a longer name: "hyperpod.sagemaker.amazonaws.com". */
-	for (const char *p = strstr(text, service); p; p = strstr(p + 1, service))
-		if (p == text || (p[-1] != '.' && p[-1] != '-'))
-			return NULL;
-	seen = first_principal(c, role);
-	return seen ? seen : "nobody we know";
 }
 
 bool hyperpod_role_trouble(struct step_ctx *c, const struct answer *a, const json_t *role)
@@ -58,7 +33,7 @@ bool hyperpod_trust_trouble(struct step_ctx *c, const struct answer *a,
 
 	if (!is_assume_refusal(a))
 		return false;
-	seen = role ? hyperpod_role_trusts(c, role, wanted) : NULL;
+	seen = role ? role_trusts(c, role, wanted) : NULL;
 	if (seen) {
 		e = step_fail_answer(c, a, "The role %s trusts %s, not %s", name, seen,
 				     wanted);

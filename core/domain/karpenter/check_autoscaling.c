@@ -8,9 +8,11 @@
 #include "core/domain/karpenter/autoscaling.h"
 #include "core/domain/karpenter/prerequisites.h"
 #include "core/domain/stake/stake.h"
+#include "core/domain/step/given_role.h"
 #include "core/domain/step/names.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
+#include "core/op/rights.h"
 
 bool autoscaling_enabled(const struct step_ctx *c)
 {
@@ -57,8 +59,12 @@ static bool read_prerequisites(struct step_ctx *c, struct exchange *x)
 					     .plural = "daemonsets",
 					     .ns = "aws-hyperpod"}))
 		return true;
-	return arn && !streq(arn, name_role_arn(c, ROLE_AUTOSCALING)) &&
-	       read_aws(c, x, "others_role", AWS_IAM_GetRole, autoscaling_by_arn(c, arn));
+	if (!arn || streq(arn, name_role_arn(c, ROLE_AUTOSCALING)))
+		return false;
+	return read_aws(c, x, "others_role", AWS_IAM_GetRole,
+			autoscaling_by_arn(c, arn)) ||
+	       (saw_ok(c, "others_role") &&
+		given_role_read(c, x, &given_role_autoscaling, arn));
 }
 
 /* What works by it; it stays, and nothing keeps it any more. */
@@ -107,17 +113,26 @@ static bool settle_role(struct step_ctx *c, const struct karpenter *k)
 static void check_others_role(struct step_ctx *c, struct findings *f)
 {
 	const json_t *role = json_at(saw(c, "others_role"), "Role");
-	const char *seen;
+	const char *seen, *lacks, *arn = autoscaling_others_role(c);
 
-	if (!autoscaling_others_role(c))
+	if (!arn)
 		return;
-	seen = role ? hyperpod_role_trusts(c, role, KARPENTER_SERVICE)
+	seen = role ? role_trusts(c, role, KARPENTER_SERVICE)
 		    : "nothing: the role does not exist";
 	if (seen)
 		finding_add(f, "/adopt",
 			    arena_printf(c->arena, "the cluster role %s trusts %s",
 					 autoscaling_others_role(c), seen),
 			    seen, KARPENTER_SERVICE);
+	lacks = seen ? NULL : given_role_lacks(c, &given_role_autoscaling, arn);
+	if (lacks && json_bool_or(c->input, RIGHTS_ACCEPT, false))
+		step_warn(c, "The cluster role %s is not allowed %s", arn, lacks);
+	else if (lacks)
+		finding_add(f, "/adopt",
+			    arena_printf(c->arena,
+					 "the cluster role %s is not allowed %s", arn,
+					 lacks),
+			    lacks, given_role_autoscaling.policies);
 }
 
 static void check_on(struct step_ctx *c)
