@@ -13,7 +13,7 @@
  *   {"do": "helm", "verb", "release", "ns", "chart", "values", "revision"}
  *   {"do": "release", "ns", "release"}   what its Secrets say
  *   {"do": "component", "name", "region", "cluster", "vpc"}   what we would install:
- *                       {"release", "ns", "intercepts", "values", "lacks"}
+ *                       {"release", "ns", "intercepts", "guarded_by", "values", "lacks"}
  * "mirror" of a helm run is INSTANTSTART_IMAGE_MIRROR.
  *
  * Region and keys come from the standard variables of the environment.
@@ -252,8 +252,9 @@ static void component(const json_t *q, struct arena *a)
 	c.seen = json_new_object(a);
 	c.data = json_packf(a, "{s:{s:s,s:s}}", "eks", "name", c.target, "vpc_id",
 			    json_str_or(q, "vpc", "vpc-1"));
-	print(a, json_packf(a, "{s:s,s:s,s:s?,s:O?,s:s?}", "release", k->release, "ns",
-			    k->ns, "intercepts", k->intercepts, "values",
+	print(a, json_packf(a, "{s:s?,s:s,s:s?,s:s?,s:O?,s:s?}", "release", k->release, "ns",
+			    k->ns, "intercepts", k->intercepts, "guarded_by",
+			    k->guarded_by, "values",
 			    k->values ? k->values(&c) : NULL, "lacks",
 			    k->lacks ? k->lacks(&c) : NULL));
 }

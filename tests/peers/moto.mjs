@@ -26,6 +26,8 @@ const moto = await startMoto(out, ops.map(o => o.op));
 const client = startClient(out, moto.url);
 const tried = new Set();
 
+const MASKED = '(secret)';
+
 /* Our trees have times as RFC 3339 text or as numbers, and blobs as text. */
 function typed(m, ref, value)
 {
@@ -33,6 +35,9 @@ function typed(m, ref, value)
 
 	if (value === null || value === undefined)
 		return value;
+	/* What is secret is masked where it comes in: nothing to hold to a pattern. */
+	if (value === MASKED)
+		return 'M'.repeat(20);
 	if (shape.type === 'structure' && typeof value === 'object')
 		return Object.fromEntries(Object.entries(value).map(([k, v]) =>
 			[k, shape.members[k] ? typed(m, shape.members[k], v) : v]));

@@ -64,6 +64,21 @@ const recorded = `${out}/log/peers/exchanges-pipeline.jsonl`;
 const lines = fs.readFileSync(fs.existsSync(recorded) ? recorded : pipeline(out), 'utf8')
 	.trim().split('\n').map(JSON.parse);
 const tags = new Map();
+
+/* Tags of what was made or seen: {SubnetId, …, Tags}. */
+function learn(tree)
+{
+	if (tree === null || typeof tree !== 'object')
+		return;
+	const id = ['SubnetId', 'RouteTableId', 'GroupId', 'VpcEndpointId', 'NatGatewayId', 'InternetGatewayId', 'VpcId']
+		.map(name => tree[name]).find(v => typeof v === 'string');
+
+	if (id && Array.isArray(tree.Tags))
+		tags.set(id, tree.Tags);
+	for (const v of Object.values(tree))
+		learn(v);
+}
+
 const kinds = new Map();
 
 for (const one of lines) {
@@ -78,8 +93,8 @@ for (const one of lines) {
 		if (!ok || !kinds.has(key))
 			kinds.set(key, ok ? null : `not on ${n.resource} with ${JSON.stringify(n.context)}`);
 	}
-	if (r.op === 'CreateSubnet' && one.answer.status === 200)
-		tags.set(readAnswer(r, one.answer).output.Subnet.SubnetId, r.input.TagSpecifications[0].Tags);
+	if (r.service === 'ec2' && one.answer.status === 200)
+		learn(readAnswer(r, one.answer).output);
 }
 for (const [key, problem] of kinds)
 	t.count(key, problem);

@@ -2,11 +2,10 @@
 import assert from 'node:assert/strict';
 import {spawnSync} from 'node:child_process';
 import fs from 'node:fs';
-import {createRequire} from 'node:module';
+import {parseAllDocuments} from 'yaml';
 import {tools} from '../../stack/stack.mjs';
 import {startClient} from '../apiserver/world.mjs';
-
-const yaml = createRequire(new URL('../../package.json', import.meta.url))('yaml');
+import {order} from './order.mjs';
 
 export const PARTS = ['hyperpod', 'load_balancers', 'kuberay'];
 
@@ -38,7 +37,7 @@ export function render(chart, release, ns, values, dir)
 		'--kube-version', '1.35.0'], {encoding: 'utf8', maxBuffer: 1 << 27, env: {PATH: process.env.PATH, HOME: dir}});
 
 	assert.equal(r.status, 0, r.stderr);
-	return yaml.parseAllDocuments(r.stdout).map(d => d.toJS()).filter(Boolean);
+	return parseAllDocuments(r.stdout).map(d => d.toJS()).filter(Boolean);
 }
 
 const idOf = (o, ns) => `${o.kind} ${/^(Cluster|Namespace$|CustomResource|Ingress(Class)|.*WebhookConfiguration)/.test(o.kind) ? ''
@@ -60,14 +59,6 @@ function checkImages(objects, region, kind)
 		assert.match(a.image, new RegExp(`^\\d{12}\\.dkr\\.ecr\\.${kind === 'agent' ? region : 'us-east-1'}\\.amazonaws\\.com/`));
 	assert(images.every(i => !/(kubeflow|mpi-operator)/.test(i.image)), 'nobody asked for these operators');
 }
-
-/* Refuses what others make: kinds that the charts do not define themselves. */
-const intercepted = objects => {
-	const own = new Set(objects.filter(o => o.kind === 'CustomResourceDefinition').map(o => o.spec.group));
-
-	return objects.filter(o => /WebhookConfiguration$/.test(o.kind)).flatMap(o => o.webhooks)
-		.filter(h => (h.failurePolicy ?? 'Fail') === 'Fail' && h.rules.some(r => r.apiGroups.some(g => !own.has(g))));
-};
 
 export async function run(out, dir, t, charts)
 {
@@ -125,14 +116,7 @@ export async function run(out, dir, t, charts)
 
 			assert(agents.length && agents.every(o => o.metadata.name.startsWith('health-monitoring-agent')));
 		});
-		await t.case('what intercepts says so', async () => {
-			for (const name of PARTS) {
-				const k = await component(name);
-				const hooks = intercepted(render(at(name), k.release, k.ns, k.values, dir));
-
-				assert.equal(Boolean(k.intercepts), hooks.length > 0, `${name}: ${hooks.map(h => h.name).join()}`);
-			}
-		});
+		await order(t, client, render, charts, dir);
 	} finally {
 		client.stop();
 	}

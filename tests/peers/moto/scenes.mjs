@@ -182,6 +182,12 @@ async function store({ok, refused, pages})
 		a => assert.deepEqual(Object.values(a.PublicAccessBlockConfiguration), [true, true, true, true]));
 	await ok('s3.PutBucketEncryption', {Bucket, ServerSideEncryptionConfiguration: {Rules: [
 		{ApplyServerSideEncryptionByDefault: {SSEAlgorithm: 'AES256'}}]}});
+	const Policy = JSON.stringify({Version: '2012-10-17', Statement: [{Effect: 'Deny', Principal: '*', Action: 's3:*',
+		Resource: [`arn:aws:s3:::${Bucket}`], Condition: {Bool: {'aws:SecureTransport': 'false'}}}]});
+
+	await refused('s3.GetBucketPolicy', {Bucket}, 'NoSuchBucketPolicy', 'cloud-not-found');
+	await ok('s3.PutBucketPolicy', {Bucket, Policy});
+	await ok('s3.GetBucketPolicy', {Bucket}, a => assert.deepEqual(JSON.parse(a.Policy), JSON.parse(Policy)));
 	await ok('s3.PutObject', {Bucket, Key, Body: '#!/bin/bash\necho "<hello>"\n'});
 	await ok('s3.GetObject', {Bucket, Key},
 		a => assert.equal(a.Body, '#!/bin/bash\necho "<hello>"\n'));

@@ -33,6 +33,10 @@ export async function store(cloud)
 	await s3('PutBucketEncryption', {Bucket, ServerSideEncryptionConfiguration: {Rules: [
 		{ApplyServerSideEncryptionByDefault: {SSEAlgorithm: 'AES256'}}]}});
 	await s3('GetBucketEncryption', {Bucket});
+	await refused('GetBucketPolicy', {Bucket}, 'NoSuchBucketPolicy');
+	await s3('PutBucketPolicy', {Bucket, Policy: POLICY(Bucket)});
+	await s3('GetBucketPolicy', {Bucket}, a => assert.deepEqual(JSON.parse(a.Policy), JSON.parse(POLICY(Bucket))));
+	await refused('GetObjectLockConfiguration', {Bucket}, 'ObjectLockConfigurationNotFoundError');
 	await s3('PutBucketVersioning', {Bucket, VersioningConfiguration: {Status: 'Suspended'}});
 	await s3('GetBucketVersioning', {Bucket});
 
@@ -60,15 +64,36 @@ export async function store(cloud)
 		a => assert.deepEqual(a.CommonPrefixes, [{Prefix: 'a b/'}]));
 	await cloud.pages('s3', 'ListObjectsV2', {Bucket}, 'Contents');
 	await s3('ListObjectVersions', {Bucket});
+	const {UploadId} = await s3('CreateMultipartUpload', {Bucket, Key: 'half'});
+
+	await s3('ListMultipartUploads', {Bucket}, a => assert.deepEqual(a.Uploads.map(u => u.Key), ['half']));
+	await s3('AbortMultipartUpload', {Bucket, Key: 'half', UploadId});
+	await refused('AbortMultipartUpload', {Bucket, Key: 'half', UploadId}, 'NoSuchUpload');
 	await refused('DeleteBucket', {Bucket}, 'BucketNotEmpty');
 	await s3('DeleteObject', {Bucket, Key});
 	await cloud.waits('s3', 'ObjectNotExists', {Bucket, Key});
 	await s3('DeleteObjects', {Bucket, Delete: {Objects: [{Key: 'bytes'}, {Key: 'empty'}]}},
 		a => assert.equal(a.Deleted.length, 2));
+	await locked(s3, where);
 	await s3('DeleteBucket', {Bucket});
 	await cloud.waits('s3', 'BucketNotExists', {Bucket});
 	await quotas(cloud);
 	await logs(cloud);
+}
+
+const POLICY = bucket => JSON.stringify({Version: '2012-10-17', Statement: [{Effect: 'Deny', Principal: '*', Action: 's3:*',
+	Resource: [`arn:aws:s3:::${bucket}`], Condition: {Bool: {'aws:SecureTransport': 'false'}}}]});
+
+async function locked(s3, where)
+{
+	const Bucket = 'sagemaker-locked';
+
+	await s3('CreateBucket', {Bucket, ObjectLockEnabledForBucket: true, ...where});
+	await s3('PutObjectLockConfiguration', {Bucket, ObjectLockConfiguration: {ObjectLockEnabled: 'Enabled',
+		Rule: {DefaultRetention: {Mode: 'GOVERNANCE', Days: 1}}}});
+	await s3('GetObjectLockConfiguration', {Bucket},
+		a => assert.equal(a.ObjectLockConfiguration.Rule.DefaultRetention.Mode, 'GOVERNANCE'));
+	await s3('DeleteBucket', {Bucket});
 }
 
 async function quotas(cloud)
