@@ -85,7 +85,7 @@ Test(domain_definitions, what_others_write_or_refuse_is_said)
 		 INSTALL,
 		 .answers = "{" RECORD("deployed", "") "," DEFINITION(CLUSTERS, "",
 								      BY_HELM) "}",
-		 .says = {"used as it is", "!call"}},
+		 .says = {"used unchanged", "!call"}},
 		{.id = "the server refuses it: the chart is not touched",
 		 INSTALL,
 		 .answers = "{" RECORD("deployed", OURS) "," DEFINITION(CLUSTERS, "",
