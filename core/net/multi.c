@@ -2,6 +2,8 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
@@ -11,7 +13,15 @@
 #include "core/base/str.h"
 #include "core/net/curl_options.h"
 
-enum { CONNECT_MS = 10 * 1000, REFUSAL_MAX = 64 * 1024, KEEPALIVE_S = 20, BATCH = 64 };
+enum {
+	CONNECT_MS = 10 * 1000,
+	REFUSAL_MAX = 64 * 1024,
+	/* A peer that is gone without a word is found out after 20 + 3 * 10 s. */
+	KEEPALIVE_S = 20,
+	PROBE_EVERY_S = 10,
+	PROBES = 3,
+	BATCH = 64
+};
 
 struct net_multi {
 	CURLM *curl;
@@ -132,6 +142,19 @@ static void copy_request(struct net_stream *s, const struct http_request *req)
 			secret_of(arena_strdup(a, secret_reveal(req->authorization)));
 }
 
+/*
+ * The count of probes is the system's otherwise (nine): libcurl has no option for it
+ * before 8.9. Failing here is no reason to have no stream.
+ */
+static int on_socket_made(void *ctx, curl_socket_t fd, curlsocktype purpose)
+{
+	const int probes = PROBES;
+
+	(void)ctx, (void)purpose;
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
+	return CURL_SOCKOPT_OK;
+}
+
 static void set_options(struct net_stream *s, struct curl_slist *headers)
 {
 	CURL *easy = s->easy;
@@ -141,9 +164,11 @@ static void set_options(struct net_stream *s, struct curl_slist *headers)
 	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)s->req.timeout_ms);
 	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
-	/* A load balancer forgets silent connections after minutes. */
+	/* A stream may be silent for hours, and a load balancer forgets such connections
+	 * after minutes. */
 	curl_easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_S);
-	curl_easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, 10L);
+	curl_easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, (long)PROBE_EVERY_S);
+	curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, on_socket_made);
 	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
 	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
 	curl_easy_setopt(easy, CURLOPT_HEADERDATA, s);

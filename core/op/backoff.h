@@ -42,6 +42,10 @@ enum { BUDGET_SERVICES = 24, BUDGET_NAME = 64 };
  * call pass after 15 s, 30 s, 60 s, then every two minutes; while it does, patience is
  * 3 s, 6 s … up to the full time-out, so that a peer that is slow is found again, too.
  * Any answer closes it, refusals as well.
+ *
+ * Both are one process's. Several find a silent peer out at the same time, each by one
+ * call of its own: nobody waits longer for that than if they told each other, and the
+ * time of a call is no worse spent by four processes than by one.
  */
 struct budget {
 	struct budget_service {

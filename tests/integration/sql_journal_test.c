@@ -424,6 +424,75 @@ static const char *spawn(const char *id, long long gen, const char *child)
 	return settle(s, id, gen, arena_printf(&a, SPAWN, child));
 }
 
+/* Submits it on a target of its own, claims it and settles it. */
+static void begin(const char *id, const char *verdict)
+{
+	want(submit(s, id, arena_printf(&a, "{\"target\":\"%s\",\"locks\":[]}", id)),
+	     arena_printf(&a, "new %s", id));
+	want(claim(s), arena_printf(&a, "%s 1 one", id));
+	want(settle(s, id, 1, verdict), strstr(verdict, "hold") ? "held" : "live");
+}
+
+/* A person waits for a cancel and an answer, and the end of a stage asks no cloud: all
+ * of those before whatever has been due for longer. */
+Test(sql_journal, those_that_need_no_cloud_are_claimed_first)
+{
+	static const char wait[] =
+		"{\"verdict\":\"wait\",\"due_ms\":1000,\"waiting_for\":\"x\"}";
+
+	begin("op_1", wait);
+	begin("op_2", wait);
+	begin("op_3", HOLD);
+	begin("op_4", arena_printf(&a, SPAWN, "op_4c"));
+	want(claim(s), "op_4c 1 p1");
+	begin("op_5", wait);
+	begin("op_6", wait);
+	session_at(s, T0 + 2000);
+	want(order(s, "cancel", "op_5", NULL), "live");
+	want(order(s, "answer", "op_3", "{\"args\":{\"choice\":\"yes\"}}"), "live");
+	want(settle(s, "op_4c", 1, DONE), "succeeded");
+	want(claim(s), "op_5 2 one");
+	want(claim(s), "op_3 2 one");
+	want(claim(s), "op_4 2 one");
+	want(claim(s), "op_1 2 one");
+	want(claim(s), "op_2 2 one");
+	want(claim(s), "op_6 2 one");
+	want(claim(s), "");
+	/* Once it has been looked at, it waits in its turn. */
+	want(settle(s, "op_5", 2, wait), "live");
+	want(settle(s, "op_1", 2, RETRY0 "}"), "live");
+	session_at(s, T0 + 4000);
+	want(claim(s), "op_1 3 one");
+	want(claim(s), "op_5 3 one");
+}
+
+/* Written by a clock that was ahead: later than any wait may be, so it is due. */
+Test(sql_journal, a_clock_that_went_back_stalls_nothing)
+{
+	static const long long day = 24 * 3600 * 1000;
+
+	session_at(s, T0 + day);
+	begin("op_1", "{\"verdict\":\"wait\",\"due_ms\":60000,\"waiting_for\":\"x\"}");
+	want(submit(s, "op_2", "{\"target\":\"op_2\",\"locks\":[]}"), "new op_2");
+	want(claim(s), "op_2 1 one");
+	session_at(s, T0);
+	want(claim(s), "op_1 2 one");
+	begin("op_3", "{\"verdict\":\"wait\",\"due_ms\":1140000,\"waiting_for\":\"x\"}");
+	want(claim(s), "");
+	want(settle(s, "op_1", 2, DONE), "succeeded");
+	/* What is claimed keeps a whole lease: its holder may be at a call. */
+	session_at(s, T0 + 59999);
+	want(claim(s), "");
+	session_at(s, T0 + 60000);
+	want(claim(s), "op_2 2 one");
+	want(settle(s, "op_2", 2, DONE), "succeeded");
+	/* A legal wait is kept, however long. */
+	session_at(s, T0 + 1139999);
+	want(claim(s), "");
+	session_at(s, T0 + 1140000);
+	want(claim(s), "op_3 2 one");
+}
+
 Test(sql_journal, stages)
 {
 	submit(s, "op_1", NULL);

@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 #include "core/base/clock.h"
 #include "core/base/limits.h"
 #include "core/net/limit.h"
+#include "core/net/multi.h"
 #include "core/net/transport.h"
 
 /* ---------------------------------------------------------------- server */
@@ -472,6 +474,71 @@ Test(curl, streams, .timeout = 60)
 	cr_expect_eq(ans.status, 410);
 	cr_expect_str_eq(ans.body, "too old");
 	cr_expect_eq(c.text.len, 0);
+	server_stop(&s);
+	arena_free(&a);
+}
+
+/* Ours of the connection to that port; -1: none. */
+static int socket_to(int port)
+{
+	for (int fd = 3; fd < 256; fd++) {
+		struct sockaddr_in peer;
+		socklen_t n = sizeof(peer);
+
+		if (getpeername(fd, (struct sockaddr *)&peer, &n) == 0 &&
+		    peer.sin_family == AF_INET && ntohs(peer.sin_port) == port)
+			return fd;
+	}
+	return -1;
+}
+
+static int option(int fd, int level, int name)
+{
+	int value = -1;
+	socklen_t n = sizeof(value);
+
+	cr_assert_eq(getsockopt(fd, level, name, &value, &n), 0);
+	return value;
+}
+
+/* A log may be silent for hours, and its peer gone without a word: the kernel asks, and
+ * gives it up within a minute. */
+Test(curl, a_stream_is_probed_while_it_is_silent, .timeout = 60)
+{
+	static const char *const answers[] = {hang};
+	static struct server s;
+	struct net_events events = {0};
+	struct collected c = {.most = 1};
+	struct http_request req = {.method = "GET",
+				   .timeout_ms = PATIENCE_MS,
+				   .on_data = collect,
+				   .on_data_ctx = &c};
+	struct arena a;
+	struct err e = {0};
+	struct net_multi *m;
+	struct net_stream *stream;
+	int fd = -1;
+
+	arena_init(&a, 0);
+	server_start(&s, answers, 1);
+	m = net_multi_new(&a, &e);
+	cr_assert(m, "%s", e.detail);
+	req.url = arena_printf(&a, "http://127.0.0.1:%d/log", s.port);
+	stream = net_stream_open(m, &req, &events, &e);
+	cr_assert(stream, "%s", e.detail);
+	for (int i = 0; i < 100 && (fd = socket_to(s.port)) < 0; i++) {
+		struct pollfd p = {.fd = net_multi_fd(m), .events = POLLIN};
+
+		poll(&p, 1, 50);
+		net_multi_run(m);
+	}
+	cr_assert_geq(fd, 0, "no connection");
+	cr_expect_eq(option(fd, SOL_SOCKET, SO_KEEPALIVE), 1);
+	cr_expect_leq(option(fd, IPPROTO_TCP, TCP_KEEPIDLE) +
+			      option(fd, IPPROTO_TCP, TCP_KEEPINTVL) *
+				      option(fd, IPPROTO_TCP, TCP_KEEPCNT),
+		      60);
+	net_stream_close(stream);
 	server_stop(&s);
 	arena_free(&a);
 }
