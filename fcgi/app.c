@@ -413,6 +413,19 @@ static void account(const struct visit *v, int64_t began_us)
 			 LOG_S("who", v->who.who.id), LOG_N("us", us));
 }
 
+/*
+ * nginx's own question, before it serves: it takes a yes, 401 or 403, and makes an error
+ * of the server's out of everything else, such as an address that cannot be read.
+ */
+static void answer_asked(struct visit *v)
+{
+	const int status = v->res.status;
+
+	if (http_header(&v->req, "INSTANTSTART_ASKED") && status / 100 != 2 &&
+	    status != 401)
+		v->res.status = 403;
+}
+
 static void serve_one(struct app *app, struct arena *a, struct conn *c)
 {
 	const int64_t began_us = now_us();
@@ -427,6 +440,7 @@ static void serve_one(struct app *app, struct arena *a, struct conn *c)
 		serve(&v);
 	else
 		refuse(&v, &e);
+	answer_asked(&v);
 	http_send(&v.req, &v.res);
 	account(&v, began_us);
 }
@@ -458,6 +472,7 @@ static void serve_exhausted(struct app *app, struct arena *a, struct conn *c)
 			       "Idempotency-Key.");
 	}
 	refuse(&v, &e);
+	answer_asked(&v);
 	http_send(&v.req, &v.res);
 	account(&v, began_us);
 }

@@ -1,9 +1,9 @@
 // Each attack runs beside an innocent client on the loopback, against the product's own
 // build. Bounded in requests and time; nothing but this stack's port is ever addressed.
 //
-// The innocent one's p99 must stay below twice what it was alone. Attackers and program
-// share the processors here, and at a few milliseconds that is scheduling, not us: below
-// FLOOR_MS nothing is compared.
+// The innocent one's p99 must stay below twice what it is alone, just before and just
+// after. Attackers and program share the processors here, and at a few milliseconds that
+// is scheduling, not us: below FLOOR_MS nothing is compared.
 import assert from 'node:assert/strict';
 import {createHash} from 'node:crypto';
 import net from 'node:net';
@@ -15,15 +15,12 @@ import {ask, innocent, p99} from './innocent.mjs';
 const FLOOR_MS = 60;
 const SECONDS = Number(process.env.ABUSE_SECONDS ?? 3);
 const sleep = ms => new Promise(resolve => setTimeout(resolve, ms));
-let s, mine, alone;
+const ALONE_MS = 2500;
+let s, mine;
 
 before(async () => {
 	s = await start({poller: false, cloud: true, env: {INSTANTSTART_REQUEST_RATE: '50'}, rate: 50, burst: 200});
 	mine = await token(s, 'viewer', 'innocent');
-	const stop = Date.now() + 4000;
-
-	alone = p99(await innocent(s, mine, () => Date.now() > stop));
-	console.log(`# alone: p99 ${alone.toFixed(1)} ms`);
 });
 after(() => end(s));
 
@@ -33,12 +30,15 @@ const metric = async name => Number((await (await fetch(`${s.url}/metrics`)).tex
 async function beside(what, attack, {hold = true} = {})
 {
 	const deaths = await metric('worker_deaths_total');
+	const before = await innocent(s, mine, ALONE_MS);
 	const stop = Date.now() + SECONDS * 1000;
 	const over = () => Date.now() > stop;
-	const [answers, found] = await Promise.all([innocent(s, mine, over), attack(over)]);
+	const [answers, found] = await Promise.all([innocent(s, mine, SECONDS * 1000), attack(over)]);
 	const worst = p99(answers);
+	/* What else the machine does is felt alone, too. */
+	const alone = Math.max(p99(before), hold && worst >= FLOOR_MS ? p99(await innocent(s, mine, ALONE_MS)) : 0);
 
-	console.log(`# ${what}: innocent p99 ${worst.toFixed(1)} ms of ${answers.length}`);
+	console.log(`# ${what}: innocent p99 ${worst.toFixed(1)} ms of ${answers.length}, alone ${alone.toFixed(1)} ms`);
 	assert.deepEqual(answers.filter(a => a.status !== 200).map(a => a.status), [], `${what}: the innocent client's requests`);
 	assert.equal(await metric('worker_deaths_total'), deaths, `${what}: workers died`);
 	if (hold)

@@ -349,6 +349,10 @@ test('a WebSocket handshake without a key, or of another version, is refused', a
 		[{'sec-websocket-version': '8', 'sec-websocket-key': key}, 426],
 		[{'sec-websocket-version': '13', 'sec-websocket-key': 'short'}, 400]])
 		assert.equal((await bare(s, 'GET', '/ws/events', {...upgrade, ...more})).status, status, JSON.stringify(more));
+	/* An address that nobody can read is the caller's fault, whoever is asked first. */
+	for (const query of ['%00', '%ff', 'a=%', `a=${'x'.repeat(7000)}`])
+		assert.equal((await bare(s, 'GET', `/ws/events?${query}`, {...upgrade, 'sec-websocket-version': '13', 'sec-websocket-key': key})).status,
+			403, query.slice(0, 9));
 });
 
 test('a name that is nearly right leads to the one that is', async () => {

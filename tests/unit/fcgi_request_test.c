@@ -715,6 +715,43 @@ Test(fcgi_request, a_request_that_needs_too_much_memory_is_refused_alone)
 	arena_free(&process);
 }
 
+/* nginx asks before it serves, and takes a yes, 401 and 403: every other answer would be
+ * an error of the server's in the caller's eyes. */
+Test(fcgi_request, a_question_of_nginx_has_the_answers_that_it_takes)
+{
+	static const char *const uris[] = {
+		"/ws/logs?a=%00",        "/ws/logs?a=%", "/%ff", "/%2e",
+		"/api/v1/problems/none", "/nothing",     "//"};
+	struct config cfg = {.hosts = ""};
+	struct arena process;
+	struct app app;
+	struct fake f;
+
+	arena_init(&process, 0);
+	app = (struct app){.cfg = &cfg,
+			   .clock = clock_system(),
+			   .metrics = metrics_new(),
+			   .sessions = NULL,
+			   .db = db_new(&process, (struct secret){0}, "test",
+					clock_system(), rng_system())};
+	for (size_t i = 0; i < sizeof(uris) / sizeof(*uris); i++)
+		for (int asked = 0; asked < 2; asked++) {
+			struct arena a;
+
+			arena_init(&a, 0);
+			fake_init(&f, "POST", uris[i]);
+			fake_set(&f, "HTTP_HOST", asked ? "localhost" : "elsewhere");
+			if (asked)
+				fake_set(&f, "INSTANTSTART_ASKED", "1");
+			app_serve(&app, &a, &f.conn);
+			cr_expect(!asked || strstr(f.out, "Status: 403") ||
+					  strstr(f.out, "Status: 401"),
+				  "%s: %s", uris[i], f.out);
+			arena_free(&a);
+		}
+	arena_free(&process);
+}
+
 /* The budget is the principal's, whatever worker takes the request. */
 Test(fcgi_request, a_principal_has_a_rate_of_its_own)
 {
