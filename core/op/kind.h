@@ -183,6 +183,9 @@ struct step {
 	/* It may put something at stake: a request is asked for its word before it is
 	 * accepted, by a walk up to the last such row. */
 	bool stakes;
+	/* It makes nothing by name, and refuses what is somebody else's: asked before
+	 * the first change, as rows that create by name are (domain/step/owners.h). */
+	bool owners;
 	bool (*observe)(struct step_ctx *c, struct exchange *ret_x);
 	void (*seen)(struct step_ctx *c, const struct answer *a);
 	void (*plan)(struct step_ctx *c, struct exchange *ret_x);

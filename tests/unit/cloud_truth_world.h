@@ -310,7 +310,8 @@ static inline void truth_exchange(struct runner *r, const struct exchange *x,
 
 /* --- the product's kinds, whose steps say who asks --------------------------------- */
 
-static inline bool truth_observe(struct step_ctx *c, struct exchange *x)
+/* The product's own row of a step that is walked here. */
+static inline const struct step *truth_original(const struct step_ctx *c)
 {
 	const struct kind *k = w.kinds;
 	size_t n;
@@ -318,8 +319,13 @@ static inline bool truth_observe(struct step_ctx *c, struct exchange *x)
 	for (n = 0; c->step < k[n].steps || kind_step(&k[n], c->step->name) != c->step;
 	     n++)
 		cr_assert(k[n + 1].name, "%s is of no kind", c->step->name);
+	return &kinds[n]->steps[c->step - k[n].steps];
+}
+
+static inline bool truth_observe(struct step_ctx *c, struct exchange *x)
+{
 	w.step = c->step->name;
-	return kinds[n]->steps[c->step - k[n].steps].observe(c, x);
+	return truth_original(c)->observe(c, x);
 }
 
 static inline void truth_kinds(void)
@@ -339,6 +345,18 @@ static inline void truth_kinds(void)
 		w.kinds[n] = *kinds[n];
 		w.kinds[n].steps = s;
 		w.list[n] = &w.kinds[n];
+	}
+}
+
+/* For a test that looks at what is planned. */
+static inline void truth_wrap_plans(void (*plan)(struct step_ctx *c, struct exchange *x))
+{
+	for (size_t n = 0; w.list[n]; n++) {
+		struct step *s = (struct step *)(uintptr_t)w.kinds[n].steps;
+
+		for (; s->name; s++)
+			if (s->plan)
+				s->plan = plan;
 	}
 }
 

@@ -9,6 +9,7 @@
 #include "core/domain/cluster/kinds.h"
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/hyperpod/preflight.h"
+#include "core/domain/step/owners.h"
 #include "core/domain/step/names.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
@@ -178,6 +179,7 @@ static const struct step steps[] = {
 	PREFLIGHT_ROLE_STEP(preflight_note),
 	GIVEN_ROLE_STEP("check_cluster_role", "Check the role of the control plane",
 			&given_role_control_plane, preflight_note),
+	OWNERS_STEP_WITH(.on_fail = preflight_note),
 	PREFLIGHT_VERDICT("check_name"),
 	{.name = "record",
 	 .phase = "control_plane",

@@ -11,6 +11,7 @@
 #include "core/domain/cluster/eks_access.h"
 #include "core/domain/cluster/kinds.h"
 #include "core/domain/dependency/install.h"
+#include "core/domain/step/owners.h"
 #include "core/domain/step/read.h"
 #include "core/domain/step/usable.h"
 #include "core/json/tree.h"
@@ -231,6 +232,7 @@ static void conclude_plan(struct step_ctx *c, struct exchange *x)
 
 static const struct step steps[] = {
 	EKS_ACCESS_STEP,
+	OWNERS_STEP,
 	ADDON_STEPS("pod_identity"),
 	ADDON_STEPS("coredns"),
 	CHART_STEPS("hyperpod"),

@@ -14,6 +14,7 @@
 #include "core/domain/feature/toggle.h"
 #include "core/domain/hyperpod/bucket.h"
 #include "core/domain/step/read.h"
+#include "core/domain/step/owners.h"
 #include "core/domain/step/role.h"
 
 static const enum role_purpose inference = ROLE_INFERENCE;
@@ -48,6 +49,7 @@ static const struct step steps[] = {
 	EKS_ACCESS_STEP,
 	TOGGLE_CHECK_STEP,
 	TOGGLE_USERS_STEPS,
+	OWNERS_STEP,
 	BROUGHT_ADDON_STEPS("pod_identity"),
 	BROUGHT_ADDON_STEPS("cert_manager"),
 	WEBHOOK_STEPS,

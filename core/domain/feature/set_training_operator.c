@@ -12,6 +12,7 @@
 #include "core/domain/feature/kinds.h"
 #include "core/domain/feature/toggle.h"
 #include "core/domain/step/read.h"
+#include "core/domain/step/owners.h"
 #include "core/domain/step/role.h"
 
 static const enum role_purpose training = ROLE_TRAINING_OPERATOR;
@@ -20,6 +21,7 @@ static const struct step steps[] = {
 	EKS_ACCESS_STEP,
 	TOGGLE_CHECK_STEP,
 	TOGGLE_USERS_STEPS,
+	OWNERS_STEP,
 	BROUGHT_ADDON_STEPS("pod_identity"),
 	BROUGHT_ADDON_STEPS("cert_manager"),
 	WEBHOOK_STEPS,

@@ -83,8 +83,12 @@ void binding_absorb(struct step_ctx *c, const struct answer *a);
 	}
 
 #define TOGGLE_CHECK_STEP                                                                \
-	TOGGLE_READ_STEP("check_feature", "check", "Check the prerequisites",            \
-			 toggle_check)
+	{                                                                                \
+		.name = "check_feature", .phase = "check",                               \
+		.title = "Check the prerequisites", .effect = EFFECT_READ,               \
+		.deadline_s = 1200, .owners = true, .observe = toggle_check_observe,     \
+		.seen = read_seen, .plan = toggle_check_plan, .wait = &wait_kubernetes   \
+	}
 
 /* The last rows of both ways. */
 #define TOGGLE_DONE_STEP(row, in_phase)                                                  \

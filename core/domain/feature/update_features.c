@@ -11,6 +11,7 @@
 #include "core/domain/feature/kinds.h"
 #include "core/domain/karpenter/karpenter.h"
 #include "core/domain/stake/feature_users.h"
+#include "core/domain/step/owners.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 
@@ -181,6 +182,7 @@ static const struct step steps[] = {
 	 .observe = note_observe,
 	 .seen = read_seen,
 	 .plan = note_plan},
+	OWNERS_STEP,
 	OFF("autoscaling", FEATURE_AUTOSCALING),
 	OFF("inference_operator", FEATURE_INFERENCE),
 	OFF("training_operator", FEATURE_TRAINING),

@@ -20,6 +20,7 @@
 #include "core/domain/hyperpod/wish.h"
 #include "core/domain/network/compute_subnet.h"
 #include "core/domain/network/security_group.h"
+#include "core/domain/step/owners.h"
 #include "core/domain/step/read.h"
 #include "core/domain/step/texts.h"
 #include "core/json/tree.h"
@@ -323,6 +324,7 @@ static const struct step steps[] = {
 	 .title = "Choose the role and the lifecycle script",
 	 .effect = EFFECT_READ,
 	 .plan = choose_plan},
+	OWNERS_STEP,
 	BUCKET_STEPS,
 	ROLE_STEPS("nodes", "roles", &nodes_role),
 	COMPUTE_SUBNET_STEPS,

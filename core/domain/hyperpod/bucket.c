@@ -76,10 +76,28 @@ static bool bucket_is_complete(const struct step_ctx *c)
 	       json_find(json_at(saw(c, "tags"), "TagSet"), "Key", "instantstart:shared");
 }
 
+/* Ours is tagged before anything is put into it. */
 bool bucket_tags_observe(struct step_ctx *c, struct exchange *x)
 {
+	json_t *one = by_bucket(c);
+
+	json_put_int(one, "MaxKeys", 1);
 	return name_bucket_is_ours(c) &&
-	       read_aws(c, x, "tags", AWS_S3_GetBucketTagging, by_bucket(c));
+	       (read_aws(c, x, "tags", AWS_S3_GetBucketTagging, by_bucket(c)) ||
+		(!bucket_is_complete(c) &&
+		 read_aws(c, x, "content", AWS_S3_ListObjectsV2, one)));
+}
+
+/* Untagged, and with objects in it: somebody's, who has not asked to have it changed. */
+static bool bucket_is_theirs(struct step_ctx *c)
+{
+	if (bucket_is_complete(c) || !json_at(saw(c, "content"), "Contents.0"))
+		return false;
+	step_warn(c,
+		  "the bucket %s was there already and holds objects (%s): it is used as "
+		  "it is",
+		  name_bucket(c), json_str_or(saw(c, "content"), "Contents.0.Key", "?"));
+	return true;
 }
 
 void bucket_close(struct step_ctx *c, struct exchange *x, const char *bucket)
@@ -95,20 +113,24 @@ void bucket_close(struct step_ctx *c, struct exchange *x, const char *bucket)
 }
 
 /* Tags are replaced as a whole: what cannot be read is not written over. */
-static bool tags_are_hidden(struct step_ctx *c)
+static bool bucket_is_hidden(struct step_ctx *c)
 {
-	if (!saw_refused(c, "tags"))
+	const char *hidden = saw_refused(c, "tags")      ? "tags"
+			     : saw_refused(c, "content") ? "content"
+							 : NULL;
+
+	if (!hidden)
 		return false;
 	step_not_known(c, "bucket",
 		       "whether the bucket %s is the one that was made for clusters: its "
-		       "tags could not be read (%s); it is used as it is",
-		       name_bucket(c), saw_why(c, "tags"));
+		       "%s could not be read (%s); it is used as it is",
+		       name_bucket(c), hidden, saw_why(c, hidden));
 	return true;
 }
 
 void bucket_close_plan(struct step_ctx *c, struct exchange *x)
 {
-	if (!tags_are_hidden(c) && !bucket_is_complete(c))
+	if (!bucket_is_hidden(c) && !bucket_is_theirs(c) && !bucket_is_complete(c))
 		bucket_close(c, x, name_bucket(c));
 }
 
@@ -117,7 +139,7 @@ void bucket_tag_plan(struct step_ctx *c, struct exchange *x)
 {
 	json_t *in = by_bucket(c);
 
-	if (tags_are_hidden(c) || bucket_is_complete(c))
+	if (bucket_is_hidden(c) || bucket_is_theirs(c) || bucket_is_complete(c))
 		return;
 	json_put(
 		in, "Tagging.TagSet",
@@ -180,12 +202,13 @@ void bucket_policy_put(struct step_ctx *c, struct exchange *x, const char *bucke
 
 bool bucket_policy_observe(struct step_ctx *c, struct exchange *x)
 {
-	return name_bucket_is_ours(c) && bucket_policy_read(c, x, name_bucket(c));
+	return name_bucket_is_ours(c) &&
+	       (bucket_tags_observe(c, x) || bucket_policy_read(c, x, name_bucket(c)));
 }
 
 void bucket_policy_plan(struct step_ctx *c, struct exchange *x)
 {
-	if (name_bucket_is_ours(c))
+	if (name_bucket_is_ours(c) && !bucket_is_hidden(c) && !bucket_is_theirs(c))
 		bucket_policy_put(c, x, name_bucket(c));
 }
 

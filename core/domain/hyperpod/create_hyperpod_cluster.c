@@ -18,6 +18,7 @@
 #include "core/domain/network/security_group.h"
 #include "core/domain/step/leaves.h"
 #include "core/domain/step/names.h"
+#include "core/domain/step/owners.h"
 #include "core/domain/step/read.h"
 #include "core/domain/step/role.h"
 #include "core/json/tree.h"
@@ -376,6 +377,7 @@ static const struct step steps[] = {
 	 .on_fail = preflight_note},
 	PREFLIGHT_STEPS_WITH(preflight_note),
 	PREFLIGHT_ROLE_STEP(preflight_note),
+	OWNERS_STEP_WITH(.on_fail = preflight_note),
 	PREFLIGHT_VERDICT("check_name"),
 	EKS_ACCESS_STEP,
 	{.name = "check_chart",

@@ -18,11 +18,14 @@ void preflight_note(struct step_ctx *c)
 		step_save(c, "preflight", json_array());
 		list = json_at(c->data, "preflight");
 	}
-	json_push(list,
-		  json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i}", "step",
-			    c->step->name, "code", errc_info(e.code)->slug, "detail",
-			    e.detail, "field", e.field, "seen", e.seen, "expected",
-			    e.expected, "fix", e.fix, "retry", (int)err_retry(&e)));
+	/* Found twice, by two rows: said once. */
+	if (!json_find(list, "detail", e.detail))
+		json_push(list,
+			  json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i}", "step",
+				    c->step->name, "code", errc_info(e.code)->slug,
+				    "detail", e.detail, "field", e.field, "seen", e.seen,
+				    "expected", e.expected, "fix", e.fix, "retry",
+				    (int)err_retry(&e)));
 	step_advance(c);
 }
 

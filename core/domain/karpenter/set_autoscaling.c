@@ -16,6 +16,7 @@
 #include "core/domain/hyperpod/update_cluster.h"
 #include "core/domain/karpenter/autoscaling.h"
 #include "core/domain/step/leaves.h"
+#include "core/domain/step/owners.h"
 #include "core/domain/step/read.h"
 #include "core/domain/step/role.h"
 #include "core/json/tree.h"
@@ -340,6 +341,7 @@ static const struct step steps[] = {
 	 .observe = autoscaling_check_observe,
 	 .seen = read_seen,
 	 .plan = autoscaling_check_plan},
+	OWNERS_STEP,
 	ROLE_STEPS("autoscaling", "roles", &cluster_role),
 	ROLE_TRUST_STEP("autoscaling", "roles", &cluster_role),
 	{.name = "switch_autoscaling",

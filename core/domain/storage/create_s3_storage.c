@@ -176,6 +176,7 @@ static const struct step steps[] = {
 	 .phase = "check",
 	 .title = "Check that existing objects belong to InstantStart",
 	 .effect = EFFECT_READ,
+	 .owners = true,
 	 .observe = mount_check_observe,
 	 .seen = read_seen,
 	 .plan = mount_check_plan},
