@@ -63,6 +63,14 @@ static void time_out(struct walk *w)
 		err_fix(e, "%s", last.fix);
 }
 
+/* The operation's own end is seen when it comes, not at the look after it. */
+static int64_t before_the_end(const struct walk *w, int64_t due_ms)
+{
+	const int64_t left = w->claim.deadline_ms - walk_now_ms(w);
+
+	return w->claim.deadline_ms && left > 0 && due_ms > left ? left : due_ms;
+}
+
 /* The interval until the next look or try, clipped to a last one in time. */
 static void schedule(struct walk *w)
 {
@@ -83,7 +91,9 @@ static void schedule(struct walk *w)
 		due = backoff_ms(w->r->rng, v->error.code, w->claim.attempt);
 	if (due > DUE_MAX_MS)
 		due = DUE_MAX_MS;
-	w->out.due_ms = has_deadline(w) && due > left ? left : due;
+	if (has_deadline(w) && due > left)
+		due = left;
+	w->out.due_ms = before_the_end(w, due);
 }
 
 /* A cancel seen at the claim takes effect once the step has come to its end. */

@@ -222,6 +222,12 @@ test('deleting the cluster takes what features have made', async () => {
 	const r = await call(s, 'DELETE', `${AT}?confirm=feat`, {role: 'admin'});
 
 	assert.equal(r.status, 202, r.text);
+	/* What cannot come back is refused before anything stops, with the reason. */
+	const undo = await call(s, 'POST', `/api/v1/operations/${r.json.id}:cancel?confirm=${r.json.id}`,
+		{role: 'admin', body: {undo: true}});
+
+	assert.equal(`${undo.status} ${undo.json.code}`, '409 state-conflict', undo.text);
+	assert.match(undo.json.fix, /still_wanted/);
 	await succeeded(s, r.json.id);
 	const state = await s.cloud.state();
 

@@ -119,6 +119,12 @@ static const struct scene moved[] = {
 		 "pod_identity_wait") "}",
 	 .says = {"noted: fail goal-moved",
 		  "the add-on eks-pod-identity-agent was removed outside InstantStart during its installation"}},
+	{"operator removed before it was ready", .kind = "set_training_operator",
+	 .step = "ready", .input = "{'feature':'training_operator'}",
+	 .data = "{'eks':{'name':'demo'},'_left':{'a':{'step':"
+		 "'training_operator_install'}}," SEEN("ready") "}",
+	 .says = {"fail goal-moved",
+		  "was removed outside InstantStart during its installation", "!done"}},
 	{"node pool removed while it came", .kind = "create_node_pool",
 	 .step = "wait_ready", .input = "{'name':'p'}",
 	 .data = "{" SEEN("wait_ready") "}",

@@ -60,3 +60,54 @@ Test(kinds, choices_are_reached_by_a_retry)
 				  c->name);
 		}
 }
+
+/*
+ * Waits for a desired value see that somebody else moves it (moved). The others wait
+ * for an end of their own, which nobody else can move; each says which.
+ */
+static const struct {
+	const char *kind, *step; /* NULL: in every kind */
+	const char *end;
+} unmoved[] = {
+	{NULL, "read_eks", "a look; a control plane that changes comes to an end"},
+	{NULL, "check_access", "a look"},
+	{NULL, "check_feature", "a look"},
+	{NULL, "refuse_users", "a look"},
+	{NULL, "check_users", "a look"},
+	{NULL, "judge", "a look"},
+	{NULL, "conclude", "sums up what the rows before have seen"},
+	{"create_eks_control_plane", "wait_api", "an address that comes to answer"},
+	/* One that is gone is installed again by the row before. */
+	{"reconcile_dependencies", "hyperpod_wait", "the release, or its install"},
+	{"reconcile_dependencies", "kuberay_wait", "the release, or its install"},
+	{"reconcile_dependencies", "load_balancers_wait", "the release, or its install"},
+	{NULL, "cert_manager_node", "a node that takes pods"},
+	{NULL, "cert_manager_webhook", "a webhook that comes to answer"},
+	{"create_s3_storage", "wait_probe", "a job of ours that runs to its end"},
+	/* Who names nodes wants these; what becomes of their group is no goal of his. */
+	{NULL, "await_nodes", "nodes by their names, gone ones too"},
+};
+
+static bool is_unmoved(const char *kind, const char *step)
+{
+	for (size_t i = 0; i < sizeof(unmoved) / sizeof(unmoved[0]); i++)
+		if ((!unmoved[i].kind || streq(unmoved[i].kind, kind)) &&
+		    streq(unmoved[i].step, step))
+			return true;
+	return false;
+}
+
+Test(kinds, a_wait_for_a_desired_value_sees_that_it_is_moved)
+{
+	int n = 0;
+
+	for (const struct kind *const *k = kinds; *k; k++)
+		for (const struct step *s = (*k)->steps; s->name; s++) {
+			n += s->wait && s->wait->moved;
+			if (s->wait && s->effect == EFFECT_READ && !s->wait->moved)
+				cr_expect(is_unmoved((*k)->name, s->name),
+					  "%s/%s does not see that its goal is moved",
+					  (*k)->name, s->name);
+		}
+	cr_expect_geq(n, 15);
+}

@@ -263,6 +263,27 @@ void toggle_ready_plan(struct step_ctx *c, struct exchange *x)
 			  json_str_or(part, "part", "?"), json_str_or(part, "name", "?"));
 }
 
+/* What we have installed and is there no longer, somebody else has removed. */
+static const char *ready_moved(struct step_ctx *c)
+{
+	const struct feature *f = toggle_feature(c);
+	const char *key = survey_key(c, "addon", f->name);
+	const char *status = json_str_or(saw(c, key), "addon.status", "");
+
+	if (!step_has_sent(c, arena_printf(c->arena, "%s_install", f->name)) ||
+	    !(saw_missing(c, key) || streq(status, "DELETING")))
+		return NULL;
+	return arena_printf(c->arena,
+			    "the add-on %s is gone: somebody removed it while it was "
+			    "being installed",
+			    f->component->addon);
+}
+
+const struct wait toggle_ready_wait = {
+	.rule = "Kubernetes has no limit of its own",
+	.moved = ready_moved,
+};
+
 static void note(struct step_ctx *c, const char *state)
 {
 	const struct feature *f = toggle_feature(c);

@@ -31,6 +31,7 @@ void toggle_webhook_failed(struct step_ctx *c);
 /* The operator's deployments are available and its kinds are served. */
 bool toggle_ready_observe(struct step_ctx *c, struct exchange *x);
 void toggle_ready_plan(struct step_ctx *c, struct exchange *x);
+extern const struct wait toggle_ready_wait; /* moved: its add-on was removed */
 void toggle_enabled_plan(struct step_ctx *c, struct exchange *x);
 
 /* users.c: what needs the feature, by stake/feature_users.h. */
@@ -97,8 +98,15 @@ void binding_absorb(struct step_ctx *c, const struct answer *a);
 		.effect = EFFECT_READ, .plan = toggle_##row##_plan                       \
 	}
 #define TOGGLE_ENABLED_STEPS                                                             \
-	TOGGLE_READ_STEP("ready", "proof", "Wait until its resource types are served",   \
-			 toggle_ready),                                                  \
+	{.name = "ready",                                                                \
+	 .phase = "proof",                                                               \
+	 .title = "Wait until its resource types are served",                            \
+	 .effect = EFFECT_READ,                                                          \
+	 .deadline_s = 1200,                                                             \
+	 .observe = toggle_ready_observe,                                                \
+	 .seen = read_seen,                                                              \
+	 .plan = toggle_ready_plan,                                                      \
+	 .wait = &toggle_ready_wait},                                                    \
 		TOGGLE_DONE_STEP(enabled, "proof")
 /* Named when they were refused; stored operations stand there. */
 #define TOGGLE_STAKE_STEP                                                                \
