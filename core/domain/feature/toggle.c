@@ -274,8 +274,8 @@ static const char *ready_moved(struct step_ctx *c)
 	    !(saw_missing(c, key) || streq(status, "DELETING")))
 		return NULL;
 	return arena_printf(c->arena,
-			    "the add-on %s is gone: somebody removed it while it was "
-			    "being installed",
+			    "the add-on %s was removed outside InstantStart during its "
+			    "installation",
 			    f->component->addon);
 }
 

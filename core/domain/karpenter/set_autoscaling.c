@@ -260,9 +260,8 @@ static const char *autoscaling_moved(struct step_ctx *c)
 	/* What has failed is AWS's word, and the plan's. */
 	if (!cluster || state == KARPENTER_FAILED || is_on == on)
 		return NULL;
-	return arena_printf(c->arena,
-			    "autoscaling of %s is %s: somebody else switched it",
-			    hyperpod_name(c), on ? "off" : "on");
+	return arena_printf(c->arena, "autoscaling of %s was %s outside InstantStart",
+			    hyperpod_name(c), on ? "disabled" : "enabled");
 }
 
 static const struct wait autoscaling_wait = {
