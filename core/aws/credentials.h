@@ -62,5 +62,10 @@ const char *aws_credentials_source(const struct aws_credentials *c);
  * about keys: "region", "ca_bundle". NULL: nothing. */
 const char *aws_profile_setting(const char *(*lookup)(void *ctx, const char *name),
 				void *lookup_ctx, const char *key, struct arena *a);
+/* Where the instance that we run on is, by its metadata service; NULL: there is none, it
+ * is disabled, or it does not say. */
+const char *aws_instance_region(struct transport *net,
+				const char *(*lookup)(void *ctx, const char *name),
+				void *lookup_ctx, struct arena *a);
 
 #endif

@@ -127,24 +127,60 @@ static bool is_role_name(const char *z)
 				 "0123456789+=,.@_-")] == 0;
 }
 
+static bool is_disabled(struct provider *p)
+{
+	return streq(provider_setting(p, "AWS_EC2_METADATA_DISABLED"), "true");
+}
+
+/* Makes *req one that asks the service; else the answer says why not. One try: most
+ * machines have no such service. Version 1 is not asked. */
+static bool metadata_open(struct provider *p, const char *base, struct http_request *req,
+			  struct http_answer *ans)
+{
+	struct err e = {0};
+
+	*req = (struct http_request){
+		.method = "PUT", .timeout_ms = LOCAL_TIMEOUT_MS, .no_proxy = true};
+	*ans = (struct http_answer){.body = ""};
+	req->url = arena_printf(p->arena, "%s/latest/api/token", base);
+	http_add_header(req, "x-aws-ec2-metadata-token-ttl-seconds", "21600");
+	if (!p->net->send(p->net, p->arena, req, ans, &e) || ans->status != 200)
+		return false;
+	req->method = "GET";
+	req->n_headers = 0;
+	http_add_header(req, "x-aws-ec2-metadata-token", trimmed_body(p, ans));
+	return true;
+}
+
+const char *aws_instance_region(struct transport *net,
+				const char *(*lookup)(void *ctx, const char *name),
+				void *lookup_ctx, struct arena *a)
+{
+	struct provider p = {
+		.arena = a, .net = net, .lookup = lookup, .lookup_ctx = lookup_ctx};
+	const char *base = metadata_base(&p);
+	struct http_request req;
+	struct http_answer ans;
+
+	if (is_disabled(&p) || !metadata_open(&p, base, &req, &ans))
+		return NULL;
+	req.url = arena_printf(a, "%s/latest/meta-data/placement/region", base);
+	return get(&p, &req, &ans) && ans.status == 200 ? trimmed_body(&p, &ans) : NULL;
+}
+
 enum provided provide_instance(struct provider *p, struct aws_keys *ret)
 {
 	static const char path[] = "/latest/meta-data/iam/security-credentials/";
 	const char *base = metadata_base(p);
-	struct http_request req = {
-		.method = "PUT", .timeout_ms = LOCAL_TIMEOUT_MS, .no_proxy = true};
-	struct http_answer ans = {.body = ""};
-	struct err e = {0};
+	struct http_request req;
+	struct http_answer ans;
 	const char *role;
 
-	if (streq(provider_setting(p, "AWS_EC2_METADATA_DISABLED"), "true")) {
+	if (is_disabled(p)) {
 		buf_adds(p->tried, "instance metadata: disabled; ");
 		return PROVIDED_NONE;
 	}
-	req.url = arena_printf(p->arena, "%s/latest/api/token", base);
-	http_add_header(&req, "x-aws-ec2-metadata-token-ttl-seconds", "21600");
-	/* One try: most machines have no such service. Version 1 is not asked. */
-	if (!p->net->send(p->net, p->arena, &req, &ans, &e) || ans.status != 200) {
+	if (!metadata_open(p, base, &req, &ans)) {
 		buf_printf(p->tried, "instance metadata: no version 2 token (%s); ",
 			   ans.status ? arena_printf(p->arena, "%d", ans.status)
 				      : "no answer. In a container, the instance needs a "
@@ -153,9 +189,6 @@ enum provided provide_instance(struct provider *p, struct aws_keys *ret)
 					"--http-put-response-hop-limit 2)");
 		return PROVIDED_NONE;
 	}
-	req.method = "GET";
-	req.n_headers = 0;
-	http_add_header(&req, "x-aws-ec2-metadata-token", trimmed_body(p, &ans));
 	req.url = arena_printf(p->arena, "%s%s", base, path);
 	if (!get(p, &req, &ans) || ans.status != 200)
 		return provider_broken(p,

@@ -37,17 +37,20 @@ static bool read_file(const char *variable, const char *path, struct arena *a,
 	return true;
 }
 
-/* What people have told the AWS CLI is known here too: variables, then the profile. */
-static const char *region_of(const struct config *cfg, struct arena *a)
+/* What people have told the AWS CLI is known here too: variables, then the profile, then
+ * where the instance is. */
+static const char *region_of(const struct config *cfg, struct transport *net,
+			     struct arena *a)
 {
 	static const char *const names[] = {"AWS_REGION", "AWS_DEFAULT_REGION"};
 	const char *region = cfg->region;
 
 	for (size_t i = 0; (!region || !*region) && i < 2; i++)
 		region = config_from_env(NULL, names[i]);
-	return region && *region
-		       ? region
-		       : aws_profile_setting(config_from_env, NULL, "region", a);
+	if (!region || !*region)
+		region = aws_profile_setting(config_from_env, NULL, "region", a);
+	return region && *region ? region
+				 : aws_instance_region(net, config_from_env, NULL, a);
 }
 
 /* Further authorities: ours, and those that the AWS CLI and the SDKs are told of. */
@@ -73,9 +76,15 @@ static bool authorities(const struct config *cfg, struct arena *a, const char **
 static bool make_aws(struct aws *ret, struct arena *a, const struct config *cfg,
 		     struct clock *clock, struct rng *rng, struct err *e)
 {
-	const char *ca = NULL, *region = region_of(cfg, a);
+	const char *ca = NULL, *region;
 	struct transport *net;
 
+	if (!authorities(cfg, a, &ca, e))
+		return false;
+	net = net_curl_new(a, ca, e);
+	if (!net)
+		return false;
+	region = region_of(cfg, net, a);
 	if (!region) {
 		err_set(e, ERR_CONFIG, "No region is configured");
 		return err_fix(e,
@@ -88,11 +97,6 @@ static bool make_aws(struct aws *ret, struct arena *a, const struct config *cfg,
 			       "Set INSTANTSTART_REGION or AWS_REGION to the name of a "
 			       "region.");
 	}
-	if (!authorities(cfg, a, &ca, e))
-		return false;
-	net = net_curl_new(a, ca, e);
-	if (!net)
-		return false;
 	*ret = (struct aws){
 		.net = net,
 		.credentials =

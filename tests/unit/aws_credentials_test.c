@@ -624,3 +624,35 @@ Test(credentials, expired_keys_of_the_instance_are_used_on)
 	cr_expect_str_eq(id_now(&l), "B");
 	arena_free(&l.arena);
 }
+
+/* --- the region of the instance ------------------------------------------------ */
+
+static const char *region_now(struct life *l, const struct fake_setting *settings)
+{
+	return aws_instance_region(&l->net.transport, fake_lookup,
+				   (void *)(uintptr_t)settings, &l->arena);
+}
+
+Test(credentials, the_instance_says_where_it_is)
+{
+	static const struct fake_setting disabled[] = {
+		{"AWS_EC2_METADATA_DISABLED", "true"}, {0}};
+	struct life l;
+
+	open_life(&l, NULL);
+	FAKE_SCRIPT(&l.net, OK("/api/token", "TOK"),
+		    OK("/latest/meta-data/placement/region", "eu-north-1\n"));
+	cr_expect_str_eq(region_now(&l, NULL), "eu-north-1");
+	cr_expect(l.net.sent[1].no_proxy);
+	cr_expect_str_eq(fake_header(&l.net.sent[1], "x-aws-ec2-metadata-token"), "TOK");
+	/* No such service, one that does not say, one that is not to be asked. */
+	FAKE_SCRIPT(&l.net, SILENT("/api/token"));
+	cr_expect_null(region_now(&l, NULL));
+	cr_expect_eq(l.net.n_sent, 1, "most machines have none: one try");
+	FAKE_SCRIPT(&l.net, OK("/api/token", "TOK"),
+		    {"/placement/region", NET_ANSWERED, 404, "", {0}});
+	cr_expect_null(region_now(&l, NULL));
+	cr_expect_null(region_now(&l, disabled));
+	cr_expect_eq(l.net.n_sent, 2);
+	arena_free(&l.arena);
+}
