@@ -180,7 +180,7 @@ test('the list of tools: every limit that a client has', async () => {
 test('the list of tools: its weight', async t => {
 	const {tools} = (await modern(s, 'tools/list')).json.result;
 	const bytes = x => Buffer.byteLength(JSON.stringify(x));
-	const common = ['idempotency_key', 'dry_run', 'plan_digest', 'queue', 'confirm'];
+	const common = ['idempotency_key', 'dry_run', 'plan_digest', 'queue', 'confirm', 'accept_missing_rights'];
 	const members = schema => Object.entries(schema.properties ?? {}).reduce((n, [name, p]) =>
 		n + (common.includes(name) ? 0 : 1) + members(p), 0);
 	const read = x => bytes({name: x.name, description: x.description, input_schema: x.inputSchema});

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import {after, before, describe, test} from 'node:test';
 import {call, end} from './faces.mjs';
-import {atStep, aws, census, create, events, failed, mentions, operation, order, remove, stage, stageOf, succeeded,
+import {atStep, aws, census, create, events, failed, mentions, operation, order, remove, request, stage, stageOf, succeeded,
 	until, world} from './pipeline.mjs';
 
 const POOR = 'ml.g6.4xlarge', POOR_QUOTA = 'L-1474CE56';
@@ -128,6 +128,27 @@ test('an existing network and existing roles are used, and stay', async () => {
 
 	assert(after['ec2.vpc'][vpcId] && subnetIds.every(id => after['ec2.subnet'][id]), 'their network is there');
 	assert(after['iam.role'][eks.roleArn.split('/').at(-1)], 'their role is there');
+});
+
+test('what we are not allowed is said before anything is made; who insists goes on', async t => {
+	const plan = query => call(s, 'POST', `/api/v1/clusters?dry_run=plan${query}`, {role: 'admin', body: request('denied')});
+
+	t.after(() => s.cloud.settings({denied_actions: null}));
+	/* Of this cluster's name: nothing has been allowed to it lately. */
+	await s.cloud.settings({denied_actions: ['eks:CreateCluster']});
+	const refused = await plan('');
+	const op = await create(s, 'denied');
+	const {error} = await failed(s, op.id);
+	const insisted = await plan('&accept_missing_rights=true');
+
+	assert.equal(refused.json.code, 'cloud-denied', refused.text);
+	assert.equal(error.code, 'cloud-denied');
+	for (const text of [refused.text, JSON.stringify(error)])
+		assert(/eks:CreateCluster/.test(text) && /ControlPlanes of instantstart-poller --iam-policy/.test(text), text);
+	assert.deepEqual(await mutations('denied'), []);
+	assert.equal(insisted.status, 200, insisted.text);
+	assert.equal(insisted.json.checks.find(c => c.what === 'rights').data.verdict, 'does_not_fit');
+	assert.match(insisted.json.warnings.join(), /eks:CreateCluster/);
 });
 
 test('a stack that rolls back: the first cause, not the last; the retry makes it anew', async () => {
