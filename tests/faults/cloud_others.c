@@ -97,6 +97,28 @@ static bool drop_cluster(struct harness *h)
 	return false;
 }
 
+/* The switch that the operation has thrown is thrown back. */
+static bool move_switch(struct harness *h)
+{
+	const char *id;
+	json_t *cluster;
+
+	json_object_foreach(cloud_table(lab(h)->cloud, "sagemaker.cluster"), id,
+			    cluster) {
+		const char *was = json_string_value(json_object_get(
+			json_object_get(lab(h)->wanted, id), "(autoscaling)"));
+		const char *mode = json_str_or(cluster, "AutoScaling.Mode", "Disable");
+
+		if (!was || streq(was, mode))
+			continue;
+		return ask(h, "sagemaker", "UpdateCluster",
+			   json_packf(&h->run, "{s:s, s:{s:s, s:s}}", "ClusterName", id,
+				      "AutoScaling", "Mode", was, "AutoScalerType",
+				      "Karpenter"));
+	}
+	return false;
+}
+
 static bool drop_addon(struct harness *h)
 {
 	const char *id;
@@ -151,7 +173,7 @@ bool cloud_others(struct harness *h, enum act a)
 
 	cloud_advance(lab(h)->cloud);
 	if (a == ACT_MOVED)
-		acted = each_group(h, move_group);
+		acted = move_switch(h) || each_group(h, move_group);
 	else if (a == ACT_GONE)
 		acted = drop_cluster(h) || each_group(h, drop_group) || drop_addon(h) ||
 			drop_stack(h);

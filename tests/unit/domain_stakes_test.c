@@ -103,7 +103,8 @@ static const struct world worlds[] = {
 	 "team/train-0"},
 	{"delete_cluster",
 	 "{'delete_buckets':['sagemaker-instantstart-123456789012-us-west-2']}",
-	 "{" EKS ",'s3:ListObjectVersions':{'Versions':[{'Key':'clusters/other/lifecycle/x',"
+	 "{" EKS
+	 ",'s3:ListObjectVersions':{'Versions':[{'Key':'clusters/other/lifecycle/x',"
 	 "'Size':5}]}}",
 	 "{'s3:ListObjectVersions':{'Versions':[{'Key':'clusters/other/lifecycle/x','Size':5},"
 	 "{'Key':'models/a','Size':7},{'Key':'models/b','Size':8}]}}",
@@ -395,4 +396,49 @@ Test(domain_stakes, every_kind_that_asks_is_started_by_a_row_that_takes_the_word
 		cr_expect(known || !last_stake(kinds[i]),
 			  "%s asks, and no world starts it", kinds[i]->name);
 	}
+}
+
+/* --- what others have made -------------------------------------------------------------
+ */
+
+#define FAILED_ADDON(tags)                                                               \
+	"{'eks:DescribeAddon':{'addon':{'status':'CREATE_FAILED','tags':{" tags          \
+	"},'health':{'issues':[{'code':'ConfigurationConflict','message':'coredns is "   \
+	"there'}]}}}}"
+#define COREDNS                                                                          \
+	.kind = "reconcile_dependencies", .step = "coredns_install",                     \
+	.data = "{'eks':{'name':'demo'}}"
+
+/* CoreDNS that people run or have changed is replaced with adopt alone. */
+Test(domain_stakes, what_others_run_is_replaced_with_adopt_alone)
+{
+	static const struct scene rows[] = {
+		{.id = "a failed add-on of ours is made anew",
+		 COREDNS,
+		 .answers = FAILED_ADDON("'instantstart:cluster':'demo'"),
+		 .says = {"call eks:DeleteAddon", "!preserve"}},
+		{.id = "one of others stays",
+		 COREDNS,
+		 .answers = FAILED_ADDON(""),
+		 .says = {"noted: fail foreign-object", "coredns is there", "adopt",
+			  "!call eks:DeleteAddon"}},
+		{.id = "adopted, what runs goes on running",
+		 COREDNS,
+		 .input = "{'adopt':true}",
+		 .answers = FAILED_ADDON(""),
+		 .says = {"call eks:DeleteAddon", "'preserve':true"}},
+		{.id = "a Deployment without an add-on is used as it is",
+		 COREDNS,
+		 .answers = "{'kubernetes:get deployments':{'metadata':{'name':"
+			    "'coredns'}}}",
+		 .says = {"advance", "!call eks:CreateAddon"}},
+		{.id = "and replaced when that is asked for",
+		 COREDNS,
+		 .input = "{'adopt':true}",
+		 .answers = "{'kubernetes:get deployments':{'metadata':{'name':"
+			    "'coredns'}}}",
+		 .says = {"call eks:CreateAddon", "OVERWRITE"}},
+	};
+
+	SCENES_HOLD(rows);
 }

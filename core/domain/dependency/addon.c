@@ -115,6 +115,37 @@ static void keep_equal(struct step_ctx *c, struct exchange *x, const struct comp
 	x->what = arena_printf(c->arena, "Configure the add-on %s", k->addon);
 }
 
+/*
+ * It never worked: made anew rather than mended. One of others may have failed since
+ * they run the same by other means: its objects stay, whatever was asked for.
+ */
+static void clear(struct step_ctx *c, struct exchange *x, const struct component *k,
+		  const json_t *addon)
+{
+	const bool ours = step_tagged_cluster(c, json_at(addon, "tags"));
+	json_t *in = by_addon(c, k);
+	struct err *e;
+
+	if (!ours && !json_bool_or(c->input, "adopt", false)) {
+		e = step_fail(
+			c, ERR_FOREIGN_OBJECT,
+			"The add-on %s failed (CREATE_FAILED) and was not created by "
+			"InstantStart",
+			k->addon);
+		err_because(e, "eks:DescribeAddon",
+			    json_str_at(addon, "health.issues.0.code"),
+			    json_str_at(addon, "health.issues.0.message"), NULL);
+		err_fix(e, "Repair the add-on, or send the request again with adopt to "
+			   "have it installed again.");
+		return;
+	}
+	if (!ours)
+		json_put_bool(in, "preserve", true);
+	c->item = "clear";
+	exchange_aws(x, AWS_EKS_DeleteAddon, in);
+	x->what = arena_printf(c->arena, "Delete the failed add-on %s", k->addon);
+}
+
 void addon_plan(struct step_ctx *c, struct exchange *x)
 {
 	const struct component *k = component_here(c);
@@ -134,10 +165,7 @@ void addon_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	}
 	if (streq(status, "CREATE_FAILED")) {
-		/* It never worked: made anew rather than mended. */
-		c->item = "clear";
-		exchange_aws(x, AWS_EKS_DeleteAddon, by_addon(c, k));
-		x->what = arena_printf(c->arena, "Delete the failed add-on %s", k->addon);
+		clear(c, x, k, addon);
 		return;
 	}
 	if (addon && k->is_feature && k->role) {
