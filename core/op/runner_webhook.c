@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "core/base/listing.h"
 #include "core/json/tree.h"
 #include "core/kube/webhook.h"
 #include "core/op/walk.h"
@@ -61,8 +62,8 @@ static const char *pod_trouble(const json_t *pod)
 static const char *pods_text(struct arena *a, const json_t *pods)
 {
 	const size_t n = json_array_size(pods);
-	const char *names = "";
-	size_t i, named = 0, ready = 0;
+	struct listing names = listing_new(a, ", ", LISTING_LONG);
+	size_t i, ready = 0;
 	json_t *pod;
 
 	json_array_foreach(pods, i, pod) {
@@ -70,17 +71,19 @@ static const char *pods_text(struct arena *a, const json_t *pods)
 			ready++;
 			continue;
 		}
-		if (named++ < PODS_NAMED)
-			names = arena_printf(a, "%s%s%s (%s)", names, *names ? ", " : "",
-					     json_str_or(pod, "metadata.name", "?"),
-					     pod_trouble(pod));
+		/* A few say it all: the others have the same trouble. */
+		if (names.n >= PODS_NAMED)
+			names.n++, names.more++;
+		else
+			listing_add(&names, "%s (%s)",
+				    json_str_or(pod, "metadata.name", "?"),
+				    pod_trouble(pod));
 	}
 	if (n == 0)
 		return "it has no pods";
-	if (named > PODS_NAMED)
-		names = arena_printf(a, "%s and %zu more", names, named - PODS_NAMED);
 	return arena_printf(a, "%zu of its %zu pods %s ready%s%s", ready, n,
-			    ready == 1 ? "is" : "are", *names ? ": " : "", names);
+			    ready == 1 ? "is" : "are", names.n ? ": " : "",
+			    listing_text(&names));
 }
 
 /* What the service is called by those who made it; its name otherwise. */

@@ -795,6 +795,23 @@ Test(domain_parts, left_over_interfaces_go_others_are_named)
 		 .says = {"advance",
 			  "warning: the load balancers of these are also deleted: ",
 			  "Ingress web/api, Service web/front"}},
+		{.id = "a load balancer with deletion protection stops it before all else",
+		 .kind = "delete_cluster",
+		 .step = "check_load_balancers",
+		 .answers =
+			 "{" OUR_STACK
+			 ",'kubernetes:list ingresses':{'items':[{'metadata':{"
+			 "'namespace':'web','name':'api','annotations':{"
+			 "'alb.ingress.kubernetes.io/load-balancer-attributes':"
+			 "'idle_timeout.timeout_seconds=60,deletion_protection.enabled="
+			 "true'}},'spec':{'ingressClassName':'alb'}}]},'kubernetes:list "
+			 "services':{'items':[{'metadata':{'namespace':'web','name':"
+			 "'front','annotations':{"
+			 "'service.beta.kubernetes.io/aws-load-balancer-attributes':"
+			 "'deletion_protection.enabled=true'}},'spec':{'type':"
+			 "'LoadBalancer'}}]}}",
+		 .says = {"fail blocked human", "Ingress web/api, Service web/front",
+			  "deletion_protection.enabled=false"}},
 		{.id = "a file system that the driver made for a claim is the user's",
 		 .kind = "delete_cluster",
 		 .step = "check_load_balancers",

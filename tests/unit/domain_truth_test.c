@@ -209,3 +209,43 @@ Test(domain_truth, a_list_drops_nothing)
 	}
 	arena_free(&a);
 }
+
+/* In a plan: what goes with the cluster is named or counted, however many there are. */
+Test(domain_truth, no_list_of_what_goes_drops_an_item)
+{
+	static const size_t sizes[] = {1, 7, 60, 200};
+
+	for (size_t k = 0; k < sizeof(sizes) / sizeof(*sizes); k++) {
+		struct scene s = {.kind = "delete_cluster",
+				  .step = "check_load_balancers"};
+		size_t shown = 0;
+		unsigned long more = 0;
+		const char *items = "", *said, *tail;
+		struct arena a;
+
+		arena_init(&a, 0);
+		for (size_t i = 0; i < sizes[k]; i++)
+			items = arena_printf(
+				&a,
+				"%s%s{'metadata':{'namespace':'web','name':'front-%zu'},"
+				"'spec':{'type':'LoadBalancer'}}",
+				items, i ? "," : "", i);
+		s.answers = arena_printf(
+			&a,
+			"{'eks:DescribeCluster':{'cluster':{'status':'ACTIVE','name':"
+			"'demo'}},'cloudformation:DescribeStacks':{'Stacks':[{"
+			"'StackStatus':'CREATE_COMPLETE','Tags':[{'Key':"
+			"'instantstart:cluster','Value':'demo'}]}]},"
+			"'kubernetes:list services':{'items':[%s]}}",
+			items);
+		said = scene_play(&a, &s);
+		for (const char *p = said; (p = strstr(p, "Service web/front-")); p++)
+			shown++;
+		tail = strstr(said, " and ");
+		if (tail)
+			sscanf(tail, " and %lu more", &more);
+		cr_expect_eq(shown + more, sizes[k], "%zu + %lu of %zu: %s", shown, more,
+			     sizes[k], said);
+		arena_free(&a);
+	}
+}

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/base/listing.h"
 #include "core/domain/cluster/eks_access.h"
 #include "core/domain/cluster/stack.h"
 #include "core/domain/cluster/teardown.h"
@@ -121,17 +122,15 @@ static const char *name_of(const struct step_ctx *c, const struct holder *h,
 /* "Service web/front, Ingress web/api"; NULL: none. */
 static const char *all_names(const struct step_ctx *c)
 {
-	struct buf names;
+	struct listing names = listing_new(c->arena, ", ", LISTING_LONG);
 	size_t n;
 	json_t *o;
 
-	buf_init(&names, c->arena, 4000);
 	for (size_t i = 0; i < N_HOLDERS; i++)
 		json_array_foreach(json_at(saw(c, holders[i].plural), "items"), n, o)
 			if (holds(&holders[i], o) && !is_of_another(o))
-				buf_printf(&names, "%s%s", names.len ? ", " : "",
-					   name_of(c, &holders[i], o));
-	return names.len ? buf_cstr(&names) : NULL;
+				listing_add(&names, "%s", name_of(c, &holders[i], o));
+	return names.n ? listing_text(&names) : NULL;
 }
 
 /* --- said before anything is deleted
@@ -155,19 +154,61 @@ bool balancers_check_observe(struct step_ctx *c, struct exchange *x)
  * subnets, and its data is the user's. */
 static const char *file_systems(const struct step_ctx *c)
 {
-	struct buf names;
+	struct listing names = listing_new(c->arena, ", ", LISTING_LONG);
 	size_t i;
 	json_t *v;
 
-	buf_init(&names, c->arena, 2000);
 	json_array_foreach(json_at(saw(c, "volumes"), "items"), i, v)
 		if (streq(json_str_at(v, "spec.csi.driver"), "fsx.csi.aws.com") &&
 		    note(v, "pv.kubernetes.io/provisioned-by"))
-			buf_printf(&names, "%s%s/%s (%s)", names.len ? ", " : "",
-				   json_str_or(v, "spec.claimRef.namespace", "?"),
-				   json_str_or(v, "spec.claimRef.name", "?"),
-				   json_str_or(v, "spec.csi.volumeHandle", "?"));
-	return names.len ? buf_cstr(&names) : NULL;
+			listing_add(&names, "%s/%s (%s)",
+				    json_str_or(v, "spec.claimRef.namespace", "?"),
+				    json_str_or(v, "spec.claimRef.name", "?"),
+				    json_str_or(v, "spec.csi.volumeHandle", "?"));
+	return names.n ? listing_text(&names) : NULL;
+}
+
+/*
+ * With deletion protection the controller cannot delete a load balancer: its object
+ * stays, and so would the network, when other things have gone already.
+ * https://kubernetes-sigs.github.io/aws-load-balancer-controller/latest/guide/ingress/annotations/#load-balancer-attributes
+ */
+static bool is_protected(const json_t *object)
+{
+	static const char *const keys[] = {
+		"service.beta.kubernetes.io/aws-load-balancer-attributes",
+		"alb.ingress.kubernetes.io/load-balancer-attributes",
+	};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		const char *says = note(object, keys[i]);
+
+		if (says && strstr(says, "deletion_protection.enabled=true"))
+			return true;
+	}
+	return false;
+}
+
+/* True: some are, and the step has failed. */
+static bool refuse_protected(struct step_ctx *c)
+{
+	struct listing names = listing_new(c->arena, ", ", LISTING_LONG);
+	struct err *e;
+	size_t n;
+	json_t *o;
+
+	for (size_t i = 0; i < N_HOLDERS; i++)
+		json_array_foreach(json_at(saw(c, holders[i].plural), "items"), n, o)
+			if (holds(&holders[i], o) && is_protected(o))
+				listing_add(&names, "%s", name_of(c, &holders[i], o));
+	if (!names.n)
+		return false;
+	e = step_fail(c, ERR_BLOCKED,
+		      "nothing was deleted: load balancers have deletion protection: %s",
+		      listing_text(&names));
+	err_fix(e, "Set deletion_protection.enabled=false in the annotation of each, or "
+		   "delete it yourself, then retry.");
+	return true;
 }
 
 void balancers_check_plan(struct step_ctx *c, struct exchange *x)
@@ -183,6 +224,8 @@ void balancers_check_plan(struct step_ctx *c, struct exchange *x)
 			  "load balancers could not be checked because the Kubernetes "
 			  "API does not answer (%s)",
 			  saw_why(c, "services"));
+	if (refuse_protected(c))
+		return;
 	if (systems) {
 		e = step_fail(c, ERR_BLOCKED,
 			      "File systems created for volume claims use the network: "

@@ -22,6 +22,14 @@ static void finish_plan(struct step_ctx *c, struct exchange *x)
 			       "the HyperPod cluster"));
 }
 
+/* It stopped when half was gone: what is left is no cluster in service. */
+static void stopped(struct step_ctx *c)
+{
+	if (step_has_sent_any(c))
+		step_catalog(c, "cluster", c->target, NULL,
+			     json_pack("{s:s}", "status", "partly_deleted"));
+}
+
 static const struct step steps[] = {
 	TEARDOWN_HYPERPOD_STEP,
 	EKS_ACCESS_STEP,
@@ -39,5 +47,6 @@ const struct kind kind_remove_hyperpod_cluster = {
 	.steps = steps,
 	.deadline_s = 4 * 3600,
 	.locks = lock_cluster,
+	.stopped = stopped,
 	.no_undo = "A deletion cannot be undone.",
 };

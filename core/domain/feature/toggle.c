@@ -1,5 +1,6 @@
 #include "core/domain/feature/toggle.h"
 
+#include "core/base/listing.h"
 #include "core/domain/dependency/install.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
@@ -51,7 +52,7 @@ bool toggle_check_observe(struct step_ctx *c, struct exchange *x)
 /* Case DP-09: nothing is brought along that was not agreed to. */
 static bool brings_unasked(struct step_ctx *c, const json_t *needs)
 {
-	const char *names = "";
+	struct listing names = listing_new(c->arena, ", ", LISTING_LONG);
 	struct err *e;
 	size_t i;
 	json_t *n;
@@ -60,14 +61,12 @@ static bool brings_unasked(struct step_ctx *c, const json_t *needs)
 		return false;
 	json_array_foreach(needs, i, n)
 		if (streq(json_str_at(n, "state"), "brought"))
-			names = arena_printf(c->arena, "%s%s%s", names,
-					     *names ? ", " : "",
-					     json_str_or(n, "name", "?"));
-	if (!*names)
+			listing_add(&names, "%s", json_str_or(n, "name", "?"));
+	if (!names.n)
 		return false;
 	e = step_fail(c, ERR_STATE_CONFLICT,
 		      "%s requires components that are missing: %s",
-		      toggle_feature(c)->title, names);
+		      toggle_feature(c)->title, listing_text(&names));
 	err_field(e, "/install_prerequisites", "false", "true");
 	err_fix(e, "Set install_prerequisites, or install them yourself.");
 	return true;

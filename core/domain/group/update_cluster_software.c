@@ -19,6 +19,7 @@
 #include "core/domain/stake/stake.h"
 #include "core/domain/step/leaves.h"
 #include "core/domain/step/read.h"
+#include "core/domain/step/texts.h"
 #include "core/json/tree.h"
 
 enum { LOOK_S = 60, LOOKS_MAX = 3, BUSY_S = 30 };
@@ -98,11 +99,11 @@ static json_t *state_of(struct step_ctx *c, const json_t *cluster)
 static void look_at_roles(struct step_ctx *c, const json_t *cluster)
 {
 	const char *ours = name_role_arn(c, ROLE_NODES);
-	struct buf others;
+	struct listing others = listing_new(c->arena, ", ", LISTING_LONG);
+	json_t *named = json_new_list(c->arena);
 	size_t i;
 	json_t *g;
 
-	buf_init(&others, c->arena, 1000);
 	json_array_foreach(json_at(cluster, "InstanceGroups"), i, g) {
 		const char *role = json_str_or(g, "ExecutionRole", "");
 
@@ -110,14 +111,16 @@ static void look_at_roles(struct step_ctx *c, const json_t *cluster)
 			continue;
 		if (streq(role, ours))
 			step_save(c, "alarms_by_us", json_true());
-		else if (!strstr(others.len ? buf_cstr(&others) : "", role))
-			buf_printf(&others, "%s%s", others.len ? ", " : "", role);
+		else if (!texts_have(named, role)) {
+			json_push(named, json_string(role));
+			listing_add(&others, "%s", role);
+		}
 	}
-	if (others.len)
+	if (others.n)
 		step_warn(c,
 			  "the nodes' role reads the alarms and needs "
 			  "cloudwatch:DescribeAlarms: %s",
-			  buf_cstr(&others));
+			  listing_text(&others));
 }
 
 static bool role_stays(const struct step_ctx *c)

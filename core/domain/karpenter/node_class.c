@@ -77,7 +77,9 @@ static void check_count(const struct look *l)
 
 static void check_zones(const struct look *l)
 {
-	const char *zones = NULL, *first = NULL;
+	struct listing zones = listing_new(l->f->arena, ", ", LISTING_SHORT);
+	json_t *seen = json_new_list(l->f->arena);
+	const char *text;
 	size_t i;
 	json_t *id;
 
@@ -86,15 +88,16 @@ static void check_zones(const struct look *l)
 			json_find(l->w->subnets, "SubnetId", json_string_value(id)),
 			"AvailabilityZone");
 
-		if (!zone || streq(zone, first))
+		if (!zone || texts_have(seen, zone))
 			continue;
-		zones = first ? arena_printf(l->f->arena, "%s, %s", zones, zone) : zone;
-		first = first ? first : zone;
+		listing_add(&zones, "%s", zone);
+		json_push(seen, json_string(zone));
 	}
-	if (zones && !streq(zones, first))
-		find(l,
-		     arena_printf(l->f->arena, "has subnets in several zones: %s", zones),
-		     zones, "subnets in one zone");
+	if (zones.n < 2)
+		return;
+	text = listing_text(&zones);
+	find(l, arena_printf(l->f->arena, "has subnets in several zones: %s", text), text,
+	     "subnets of one zone");
 }
 
 static void check_group(const struct look *l)

@@ -87,12 +87,15 @@ enum { FAULTS_MAX = 12 };
 struct faults {
 	struct fault v[FAULTS_MAX];
 	size_t n;
+	size_t more; /* which there is no room for */
 };
 
 static void add(struct faults *all, struct fault one)
 {
 	if (all->n < FAULTS_MAX)
 		all->v[all->n++] = one;
+	else
+		all->more++;
 }
 
 static void tell(struct step_ctx *c, const struct faults *all)
@@ -107,6 +110,8 @@ static void tell(struct step_ctx *c, const struct faults *all)
 		listing_add(&details, "%s", all->v[i].detail);
 		listing_add(&fixes, "%s", all->v[i].fix);
 	}
+	details.n += all->more;
+	details.more += all->more;
 	e = step_fail(c, all->v[0].code, "%s", listing_text(&details));
 	step_certain(c);
 	err_field(e, all->v[0].field, all->v[0].seen, all->v[0].expected);

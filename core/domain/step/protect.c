@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/base/listing.h"
 #include "core/json/tree.h"
 
 static const struct protection *const *rows(const struct step_ctx *c)
@@ -30,37 +31,35 @@ static const char *fix_of(struct step_ctx *c, const struct protection *p,
 /* A sentence of each that holds or could not be read; NULL: none. */
 static const char *found(struct step_ctx *c, bool held)
 {
-	struct buf b;
+	struct listing all = listing_new(c->arena, "; ", LISTING_LONG);
 
-	buf_init(&b, c->arena, 4096);
 	for (const struct protection *const *p = rows(c); *p; p++) {
 		const char *name = (*p)->holds(c);
 		const char *why = (*p)->unread(c);
 
 		if (held && name)
-			buf_printf(&b, "%s%s %s", b.len ? "; " : "", (*p)->what, name);
+			listing_add(&all, "%s %s", (*p)->what, name);
 		if (!held && why)
-			buf_printf(&b, "%s%s (%s)", b.len ? "; " : "", (*p)->what, why);
+			listing_add(&all, "%s (%s)", (*p)->what, why);
 	}
-	return b.len ? buf_cstr(&b) : NULL;
+	return all.n ? listing_text(&all) : NULL;
 }
 
 static void say(struct step_ctx *c, const char *held)
 {
 	struct err *e = step_fail(c, ERR_BLOCKED,
 				  "Nothing was deleted: deletion protection by %s", held);
-	struct buf fix;
+	struct listing fixes = listing_new(c->arena, " ", LISTING_LONG);
 
-	buf_init(&fix, c->arena, 4096);
 	for (const struct protection *const *p = rows(c); *p; p++) {
 		const char *name = (*p)->holds(c);
 
 		if (!name)
 			continue;
 		err_because(e, (*p)->what, "protected", name, NULL);
-		buf_printf(&fix, "%s ", fix_of(c, *p, name));
+		listing_add(&fixes, "%s", fix_of(c, *p, name));
 	}
-	err_fix(e, "%sThen retry.", buf_cstr(&fix));
+	err_fix(e, "%s Then retry.", listing_text(&fixes));
 }
 
 static bool only_optional(struct step_ctx *c)
