@@ -39,6 +39,19 @@ static struct allowance_slot *place(struct allowance *b, uint64_t key, int64_t n
 	return oldest;
 }
 
+static bool is_owed(int64_t owed_us, int64_t cost, int64_t each_us, int64_t burst)
+{
+	return owed_us > 0 && owed_us + each_us * cost > each_us * burst;
+}
+
+bool allowance_has(struct allowance *b, const char *id, int64_t cost, int64_t rate,
+		   int64_t burst, int64_t now_us)
+{
+	const struct allowance_slot *s = place(b, key_of(id), now_us);
+
+	return !is_owed(atomic_load(&s->until_us) - now_us, cost, 1000000 / rate, burst);
+}
+
 bool allowance_take(struct allowance *b, const char *id, int64_t cost, int64_t rate,
 		    int64_t burst, int64_t now_us, int64_t *ret_wait_s)
 {
@@ -48,7 +61,7 @@ bool allowance_take(struct allowance *b, const char *id, int64_t cost, int64_t r
 
 	do {
 		owed_us = until > now_us ? until - now_us : 0;
-		if (owed_us > 0 && owed_us + each_us * cost > each_us * burst) {
+		if (is_owed(owed_us, cost, each_us, burst)) {
 			*ret_wait_s = (owed_us + each_us * (cost - burst)) / 1000000 + 1;
 			return false;
 		}

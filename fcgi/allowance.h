@@ -30,6 +30,8 @@ struct allowance {
  * at once. One that costs more than the burst is taken when nothing is owed. now_us is
  * of the monotonic clock. false: *ret_wait_s says when to come again.
  */
+bool allowance_has(struct allowance *b, const char *id, int64_t cost, int64_t rate,
+		   int64_t burst, int64_t now_us); /* would be taken; takes nothing */
 bool allowance_take(struct allowance *b, const char *id, int64_t cost, int64_t rate,
 		    int64_t burst, int64_t now_us, int64_t *ret_wait_s);
 

@@ -144,11 +144,11 @@ static bool known_caller(struct visit *v, struct err *e)
 static int64_t now_us(void);
 
 /* A large body is as much work as many requests. */
-static int64_t cost_of(const struct http_req *req)
+static int64_t cost_of(const struct http_req *req, const char *member)
 {
 	int64_t bytes;
 
-	if (!str_to_i64(str_of(http_header(req, "CONTENT_LENGTH")), &bytes) || bytes < 0)
+	if (!str_to_i64(str_of(http_header(req, member)), &bytes) || bytes < 0)
 		return 1;
 	return 1 + bytes / BYTES_PER_COST;
 }
@@ -161,8 +161,9 @@ static bool within_budget(struct visit *v, struct err *e)
 	int64_t wait_s = 0;
 
 	if (!app->allowance || app->slow || v->req.parked ||
-	    allowance_take(app->allowance, v->who.who.id, cost_of(&v->req), rate,
-			   rate * BURST_FACTOR, now_us(), &wait_s))
+	    allowance_take(app->allowance, v->who.who.id,
+			   cost_of(&v->req, "CONTENT_LENGTH"), rate, rate * BURST_FACTOR,
+			   now_us(), &wait_s))
 		return true;
 	http_res_header(&v->res, "Retry-After",
 			arena_printf(v->req.arena, "%lld", (long long)wait_s));
@@ -176,13 +177,21 @@ static bool within_budget(struct visit *v, struct err *e)
 
 /*
  * nginx asks before it reads the body of a caller whose address has used up what
- * strangers may: only who is known goes on.
+ * strangers may, and before a large one: only who is known, and has budget for it, goes
+ * on. The request itself takes it.
  */
 static void serve_verify(struct visit *v)
 {
+	const struct app *app = v->app;
+	const int64_t rate = app->cfg->request_rate;
 	struct err e = {0};
+	const bool goes_on =
+		known_caller(v, &e) &&
+		(!app->allowance || allowance_has(app->allowance, v->who.who.id,
+						  cost_of(&v->req, "INSTANTSTART_BYTES"),
+						  rate, rate * BURST_FACTOR, now_us()));
 
-	v->res.status = known_caller(v, &e) ? 204 : 403;
+	v->res.status = goes_on ? 204 : 403;
 }
 
 static bool from_loopback(const struct http_req *req)

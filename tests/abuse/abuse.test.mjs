@@ -79,6 +79,17 @@ test('a body of whoever may not call is not read', async () => {
 		() => ask(s, {method: 'POST', target: '/api/v1/clusters', token: viewer, body})));
 
 	assert.deepEqual(Object.keys(counts).filter(status => !['403', '429'].includes(status)), [], JSON.stringify(counts));
+	/* Refused by its head alone: nobody sends the rest. */
+	const status = await new Promise((resolve, reject) => {
+		const c = net.connect(s.port, '127.0.0.1');
+
+		c.setTimeout(5000, () => reject(new Error('the body is waited for')));
+		c.on('data', d => resolve(String(d).split(' ')[1]));
+		c.on('error', reject);
+		c.write(`POST /api/v1/clusters HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 900000\r\nAuthorization: Bearer ${viewer}\r\n\r\n`);
+	});
+
+	assert.equal(status, '429');
 });
 
 test('invented credentials share the budget of their address', async () => {

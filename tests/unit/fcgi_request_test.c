@@ -789,4 +789,12 @@ Test(fcgi_request, a_principal_has_a_rate_of_its_own)
 	cr_expect(allowance_take(&b, "pr_a", 65, 10, 40, now, &wait_s));
 	cr_expect_not(allowance_take(&b, "pr_a", 1, 10, 40, now, &wait_s));
 	cr_expect_eq(wait_s, 3);
+	/* To ask costs nothing, and says what taking would. */
+	for (int i = 0; i < 100; i++) {
+		cr_expect_not(allowance_has(&b, "pr_a", 1, 10, 40, now));
+		cr_expect(allowance_has(&b, "pr_c", 65, 10, 40, now));
+	}
+	cr_expect(allowance_take(&b, "pr_c", 1, 10, 40, now, &wait_s));
+	cr_expect(allowance_has(&b, "pr_c", 39, 10, 40, now));
+	cr_expect_not(allowance_has(&b, "pr_c", 40, 10, 40, now));
 }

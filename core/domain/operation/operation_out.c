@@ -23,8 +23,8 @@ static const struct field phase_out[] = {
 
 static const struct field progress_out[] = {
 	OUT("done", FIELD_INT, .flags = FIELD_REQUIRED,
-	    .doc = "Number of phases completed."),
-	OUT("total", FIELD_INT, .flags = FIELD_REQUIRED, .doc = "Number of phases."),
+	    .doc = "Phases completed."),
+	OUT("total", FIELD_INT, .flags = FIELD_REQUIRED, .doc = "All phases."),
 	FIELD_END};
 
 static const struct field actor_out[] = {
@@ -66,7 +66,7 @@ const struct field operation_out[] = {
 	NESTED("phases", phase_out, FIELD_REQUIRED | FIELD_MANY,
 	       "Timeline of the phases."),
 	NESTED("progress", progress_out, FIELD_REQUIRED,
-	       "Phases completed out of all phases."),
+	       "Phases completed."),
 	OUT("step", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Current step."),
 	OUT("attempt", FIELD_INT, .flags = FIELD_REQUIRED,
 	    .doc = "Number of retries after failures."),
@@ -81,9 +81,9 @@ const struct field operation_out[] = {
 	OUT("error", FIELD_OBJECT, .flags = FIELD_OPEN,
 	    .doc = "Of a failed operation: code, detail, fix, retry and causes."),
 	OUT("cancellable", FIELD_BOOL, .flags = FIELD_REQUIRED,
-	    .doc = "Whether the operation can be cancelled."),
+	    .doc = "Whether it can be cancelled."),
 	OUT("retryable", FIELD_BOOL, .flags = FIELD_REQUIRED,
-	    .doc = "Whether the operation can be retried."),
+	    .doc = "Whether it can be retried."),
 	NESTED("actor", actor_out, FIELD_REQUIRED, "Principal that started it."),
 	OUT("face", FIELD_STR, .flags = FIELD_REQUIRED, .one_of = faces,
 	    .doc = "rest, mcp or console."),
