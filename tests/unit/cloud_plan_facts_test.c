@@ -127,6 +127,28 @@ static void elsewhere(struct facts_world *f)
 		     "vpc-0fee1dead0fee1dea");
 }
 
+static json_t *more_nodes(struct facts_world *f)
+{
+	(void)f;
+	return json_pack("{s:s, s:i, s:s}", "group_name", "gpu", "count", 3,
+			 "hyperpod_name", "pod");
+}
+
+/* The CNI of the cluster is told to take addresses by sixteen. */
+static void prefixes(struct facts_world *f)
+{
+	json_t *cni =
+		json_deep_copy(cloud_kube_get(f->w.s.l.cloud, "demo", "apps/v1",
+					      "daemonsets", "kube-system", "aws-node"));
+
+	cr_assert(cni);
+	json_object_set_new(json_at(cni, "spec.template.spec.containers.0"), "env",
+			    json_pack("[{s:s,s:s}]", "name", "ENABLE_PREFIX_DELEGATION",
+				      "value", "true"));
+	cloud_kube_put(f->w.s.l.cloud, "demo", cni);
+	fill(f, f->nodes, 100);
+}
+
 #define DNS                                                                              \
 	{                                                                                \
 		"ec2:DescribeVpcAttribute"                                               \
@@ -139,6 +161,7 @@ static void elsewhere(struct facts_world *f)
 #define PLANE    .kind = "create_eks_control_plane", .target = "fresh", .input = own_vpc
 #define HYPERPOD .kind = "create_hyperpod_cluster", .target = "demo", .input = new_nodes
 #define GROUP    .kind = "add_instance_group", .target = "demo", .input = given_nodes
+#define MORE     .kind = "scale_instance_group", .target = "demo", .input = more_nodes
 #define OFF                                                                              \
 	{                                                                                \
 		"DNS support of the VPC", "--enable-dns-support"                         \
@@ -209,6 +232,13 @@ Test(cloud_plan_facts, a_given_network_is_read_before_anything_is_made)
 		 nodes_full,
 		 {"has 20 free addresses", "nodes of"},
 		 {"ec2:DescribeSubnets"}},
+		{"dns", MORE, no_dns, OFF, DNS},
+		{"a way out", MORE, no_way, DEAD, WAYS},
+		{"prefixes",
+		 GROUP,
+		 prefixes,
+		 {"has 100 free addresses", "nodes of 129 addresses each"},
+		 {"kube:get daemonsets"}},
 		{"the VPC of the subnet",
 		 PIPELINE,
 		 elsewhere,

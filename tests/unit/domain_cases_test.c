@@ -329,6 +329,13 @@ Test(domain_cases, a_version_that_eks_has_not_is_refused_before_the_stack)
 		 VERSION = "{'kubernetes_version':'1.32'}",
 		 .answers = VERSIONS,
 		 .says = {"advance", "ends on 2026-03-23", "0.60 USD"}},
+		{.id = "without a date",
+		 VERSION = "{'kubernetes_version':'1.33'}",
+		 .answers =
+			 "{'eks:DescribeClusterVersions':{'clusterVersions':[{"
+			 "'clusterVersion':'1.33','versionStatus':'STANDARD_SUPPORT'}]}}",
+		 .says = {"advance",
+			  "not known: until when EKS supports Kubernetes 1.33"}},
 		{.id = "no longer made",
 		 VERSION = "{'kubernetes_version':'1.29'}",
 		 .answers = VERSIONS,

@@ -165,10 +165,13 @@ Test(domain_network, a_node_takes_what_its_interfaces_take)
 				"\"EfaInfo\":{\"MaximumEfaInterfaces\":32}}}");
 	const json_t *c5 = tree("{\"NetworkInfo\":{\"Ipv4AddressesPerInterface\":15}}");
 
-	cr_assert_eq(node_addresses(p5, "efa"), 81);
-	cr_assert_eq(node_addresses(p5, NULL), 81);
-	cr_assert_eq(node_addresses(p5, "efa-only"), 50);
-	cr_assert_eq(node_addresses(c5, NULL), 15);
+	cr_assert_eq(node_addresses(p5, "efa", false), 81);
+	cr_assert_eq(node_addresses(p5, NULL, false), 81);
+	cr_assert_eq(node_addresses(p5, "efa-only", false), 50);
+	cr_assert_eq(node_addresses(c5, NULL, false), 15);
+	/* Prefixes of sixteen: eight of them, or what the interface takes. */
+	cr_assert_eq(node_addresses(p5, "efa", true), 1 + 128 + 31);
+	cr_assert_eq(node_addresses(c5, NULL, true), 1 + 128);
 }
 
 /* --- a block whose answer was lost ---------------------------------------------------

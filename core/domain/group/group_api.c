@@ -136,7 +136,7 @@ static bool addresses_each(struct call *c, const json_t *item, int64_t *ret,
 		const int64_t n = node_addresses(
 			json_find(json_at(all, "InstanceTypes"), "InstanceType",
 				  ec2_type(json_string_value(v))),
-			mode);
+			mode, false);
 
 		*ret = n > *ret ? n : *ret;
 	}

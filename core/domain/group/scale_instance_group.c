@@ -102,6 +102,17 @@ static void room_plan(struct step_ctx *c, struct exchange *x)
 		subnet_room_plan(c, x);
 }
 
+static bool network_observe(struct step_ctx *c, struct exchange *x)
+{
+	return scale_more(c) > 0 && given_network_observe(c, x);
+}
+
+static void network_plan(struct step_ctx *c, struct exchange *x)
+{
+	if (scale_more(c) > 0)
+		given_network_plan(c, x);
+}
+
 static bool plan_observe(struct step_ctx *c, struct exchange *x)
 {
 	return scale_more(c) > 0 && training_plan_observe(c, x);
@@ -156,10 +167,13 @@ static const struct step steps[] = {
 	 .phase = "check",
 	 .title = "Check that the subnet has enough addresses",
 	 .effect = EFFECT_READ,
+	 .sees_errors = true,
 	 .observe = room_observe,
 	 .seen = read_seen,
 	 .plan = room_plan,
 	 .on_fail = preflight_note},
+	PREFLIGHT_STEP("check_network", "Check the network of the nodes", network, true,
+		       preflight_note),
 	PREFLIGHT_ROLE_STEP(preflight_note),
 	PREFLIGHT_VERDICT("read_group"),
 	{.name = "add_nodes",

@@ -64,7 +64,7 @@ void preflight_verdict_plan(struct step_ctx *c, struct exchange *x);
 		PREFLIGHT_QUOTA_STEP(failed), PREFLIGHT_PLAN_STEP(failed),               \
 		GIVEN_NETWORK_STEP(failed),                                              \
 		PREFLIGHT_STEP("check_room", "Check that the given subnet has room",     \
-			       given_room, false, failed),                               \
+			       given_room, true, failed),                                \
 		PREFLIGHT_STEP("check_script", "Check the lifecycle script", own_script, \
 			       true, failed)
 #define PREFLIGHT_ROLE_STEP(failed)                                                      \

@@ -44,8 +44,9 @@ void given_room_plan(struct step_ctx *c, struct exchange *x);
 /* DescribeInstanceTypes of input.instance_type under the key "type". */
 bool instance_type_read(struct step_ctx *c, struct exchange *x);
 /* Addresses that one node takes in the subnet (see the .c for the reckoning).
- * type: one member of DescribeInstanceTypes' list. */
-int64_t node_addresses(const json_t *type, const char *interface_mode);
+ * type: one member of DescribeInstanceTypes' list. prefixes: the CNI is told to take
+ * whole prefixes. */
+int64_t node_addresses(const json_t *type, const char *interface_mode, bool prefixes);
 
 #define COMPUTE_SUBNET_STEPS                                                             \
 	{.name = "find_subnet",                                                          \
@@ -92,8 +93,9 @@ int64_t node_addresses(const json_t *type, const char *interface_mode);
 	{                                                                                \
 		.name = "check_addresses", .phase = "network",                           \
 		.title = "Check that the subnet has enough addresses",                   \
-		.effect = EFFECT_READ, .observe = subnet_room_observe,                   \
-		.seen = read_seen, .plan = subnet_room_plan                              \
+		.effect = EFFECT_READ, .sees_errors = true,                              \
+		.observe = subnet_room_observe, .seen = read_seen,                       \
+		.plan = subnet_room_plan                                                 \
 	}
 
 #endif

@@ -24,13 +24,19 @@ static bool has_nodes(const struct step_ctx *c)
 	return step_input(c, "instance_type") || json_at(c->input, "instance_types");
 }
 
+/* The caller's, or that of the group that gets more of them. */
+static const char *nodes_subnet(const struct step_ctx *c)
+{
+	return wish_str(c, "subnet_id");
+}
+
 static json_t *given_subnets(struct step_ctx *c)
 {
 	json_t *ids = json_new_list(c->arena);
 
 	texts_add(ids, json_at(c->input, "subnet_ids"));
-	if (step_input(c, "subnet_id"))
-		texts_add(ids, json_packf(c->arena, "[s]", step_input(c, "subnet_id")));
+	if (nodes_subnet(c))
+		texts_add(ids, json_packf(c->arena, "[s]", nodes_subnet(c)));
 	return ids;
 }
 
@@ -49,7 +55,7 @@ static const char *vpc_of(const struct step_ctx *c)
 	if (!vpc)
 		vpc = json_str_at(saw(c, "eks"), "cluster.resourcesVpcConfig.vpcId");
 	if (!vpc)
-		vpc = json_str_at(subnet_of(c, step_input(c, "subnet_id")), "VpcId");
+		vpc = json_str_at(subnet_of(c, nodes_subnet(c)), "VpcId");
 	return vpc;
 }
 
@@ -71,7 +77,7 @@ bool given_network_observe(struct step_ctx *c, struct exchange *x)
 			    "Values", vpc_of(c));
 	return vpc_dns_read(c, x, vpc_of(c)) ||
 	       read_all(c, x, "tables", AWS_EC2_DescribeRouteTables, in_vpc) ||
-	       (step_input(c, "subnet_id") &&
+	       (nodes_subnet(c) &&
 		read_all(c, x, "endpoints", AWS_EC2_DescribeVpcEndpoints, in_vpc));
 }
 
@@ -162,13 +168,13 @@ static void judge_dns(struct step_ctx *c, struct faults *all)
 
 static const char *field_of(const struct step_ctx *c, const char *subnet)
 {
-	return streq(subnet, step_input(c, "subnet_id")) ? "/subnet_id" : "/subnet_ids";
+	return streq(subnet, nodes_subnet(c)) ? "/subnet_id" : "/subnet_ids";
 }
 
 /* A cluster that is not there yet and gets a VPC of its own has no given subnet in it. */
 static bool gets_own_vpc(const struct step_ctx *c)
 {
-	return step_input(c, "subnet_id") && !step_input(c, "vpc_id") &&
+	return nodes_subnet(c) && !step_input(c, "vpc_id") &&
 	       !step_is_coming(c, "cloudformation:CreateStack", eks_name(c)) &&
 	       !json_at(c->data, "eks.vpc_id") && saw_missing(c, "eks");
 }
@@ -374,8 +380,8 @@ void given_network_plan(struct step_ctx *c, struct exchange *x)
 	judge_subnets(c, &all);
 	if (vpc_of(c) && !gets_own_vpc(c)) {
 		judge_dns(c, &all);
-		if (step_input(c, "subnet_id"))
-			judge_way(c, &all, step_input(c, "subnet_id"));
+		if (nodes_subnet(c))
+			judge_way(c, &all, nodes_subnet(c));
 		else if (has_nodes(c))
 			judge_nat(c, &all);
 	}

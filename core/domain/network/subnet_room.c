@@ -13,13 +13,23 @@
  * further EFA interface of mode `efa` takes one address, of mode `efa-only`
  * none. For ml.p5.48xlarge (32 EFA interfaces, 50 addresses each) that gives
  * 81, which is what users report.
+ *
+ * With prefix delegation each of these addresses is a /28 that it takes when the one
+ * before is used up, and one ahead: for the 110 pods of a node eight of them.
+ * https://docs.aws.amazon.com/eks/latest/best-practices/prefix-mode-linux.html
  */
-int64_t node_addresses(const json_t *type, const char *interface_mode)
+enum { PREFIX_ADDRESSES = 16, PREFIXES_MAX = 8 };
+
+int64_t node_addresses(const json_t *type, const char *interface_mode, bool prefixes)
 {
 	int64_t per_interface =
 		json_int_or(type, "NetworkInfo.Ipv4AddressesPerInterface", 30);
 	int64_t efa = json_int_or(type, "NetworkInfo.EfaInfo.MaximumEfaInterfaces", 0);
 
+	if (prefixes)
+		per_interface = 1 + PREFIX_ADDRESSES * (per_interface - 1 < PREFIXES_MAX
+								? per_interface - 1
+								: PREFIXES_MAX);
 	if (efa > 1 && !streq(interface_mode, "efa-only"))
 		return per_interface + efa - 1;
 	return per_interface;
@@ -42,6 +52,16 @@ bool instance_type_read(struct step_ctx *c, struct exchange *x)
 				   "instance-type", "Values", plain));
 }
 
+/* How the cluster's CNI is told to take addresses. */
+static bool takes_prefixes(const struct step_ctx *c)
+{
+	const json_t *env = json_at(saw(c, "cni"), "spec.template.spec.containers.0.env");
+
+	return streq(
+		json_str_at(json_find(env, "name", "ENABLE_PREFIX_DELEGATION"), "value"),
+		"true");
+}
+
 /* Of the hungriest type: any of them may come. */
 static int64_t addresses_each(struct step_ctx *c)
 {
@@ -52,11 +72,11 @@ static int64_t addresses_each(struct step_ctx *c)
 	json_t *type;
 
 	json_array_foreach(types, i, type) {
-		const int64_t n = node_addresses(type, mode);
+		const int64_t n = node_addresses(type, mode, takes_prefixes(c));
 
 		most = n > most ? n : most;
 	}
-	return most > 0 ? most : node_addresses(NULL, mode);
+	return most > 0 ? most : node_addresses(NULL, mode, takes_prefixes(c));
 }
 
 /*
@@ -113,7 +133,14 @@ bool subnet_room_observe(struct step_ctx *c, struct exchange *x)
 	       (room_subnet(c) &&
 		read_aws(c, x, "subnet", AWS_EC2_DescribeSubnets,
 			 json_packf(c->arena, "{s:[s]}", "SubnetIds", room_subnet(c)))) ||
-	       (room_subnet(c) && hyperpod_read(c, x));
+	       (room_subnet(c) && hyperpod_read(c, x)) ||
+	       (json_at(c->data, "eks.endpoint") &&
+		read_kube(c, x, "cni",
+			  &(struct kube_request){.verb = KUBE_GET,
+						 .api = "apps/v1",
+						 .plural = "daemonsets",
+						 .ns = "kube-system",
+						 .name = "aws-node"}));
 }
 
 bool given_room_observe(struct step_ctx *c, struct exchange *x)
@@ -121,14 +148,23 @@ bool given_room_observe(struct step_ctx *c, struct exchange *x)
 	return room_subnet(c) && subnet_room_observe(c, x);
 }
 
-void given_room_plan(struct step_ctx *c, struct exchange *x)
+/* What the reckoning leaves out when it could not be read. */
+static void say_unread(struct step_ctx *c)
 {
-	/* That it does not exist was said where it was looked for. */
-	if (room_subnet(c) && !saw_missing(c, "subnet"))
-		subnet_room_plan(c, x);
+	if (room_subnet(c) && saw_refused(c, "hyperpod"))
+		step_not_known(c, "addresses",
+			       "how many addresses of %s are promised to nodes that are "
+			       "still to come (%s)",
+			       room_subnet(c), saw_why(c, "hyperpod"));
+	if (saw_refused(c, "cni"))
+		step_not_known(
+			c, "addresses",
+			"whether the VPC CNI takes whole prefixes of addresses, as "
+			"it may be told to (%s)",
+			saw_why(c, "cni"));
 }
 
-void subnet_room_plan(struct step_ctx *c, struct exchange *x)
+static void judge(struct step_ctx *c, bool keep)
 {
 	const int64_t each = addresses_each(c);
 	const int64_t need = each * wish_more(c);
@@ -139,11 +175,9 @@ void subnet_room_plan(struct step_ctx *c, struct exchange *x)
 	const int64_t free = json_int_or(subnet, "AvailableIpAddressCount",
 					 room_subnet(c) ? -1 : fresh);
 	const int64_t left = free - owed;
+	json_t *found;
 
-	(void)x;
-	/* Our own nodes hold theirs already when this is looked at again. */
-	if (json_at(c->data, "addresses"))
-		return;
+	say_unread(c);
 	if (free < 0) {
 		step_not_known(c, "addresses",
 			       "whether %lld addresses are free in the subnet %s",
@@ -177,10 +211,27 @@ void subnet_room_plan(struct step_ctx *c, struct exchange *x)
 			   "another zone.");
 		return;
 	}
-	step_save(c, "addresses",
-		  json_pack("{s:I, s:I, s:I, s:I, s:I, s:s}", "each", (json_int_t)each,
-			    "needed", (json_int_t)need, "free", (json_int_t)left,
-			    "promised", (json_int_t)owed, "left",
-			    (json_int_t)(left - need), "verdict", "fits"));
-	step_event(c, "addresses", json_deep_copy(json_at(c->data, "addresses")));
+	found = json_pack("{s:I, s:I, s:I, s:I, s:I, s:s}", "each", (json_int_t)each,
+			  "needed", (json_int_t)need, "free", (json_int_t)left,
+			  "promised", (json_int_t)owed, "left", (json_int_t)(left - need),
+			  "verdict", "fits");
+	if (keep)
+		step_save(c, "addresses", json_incref(found));
+	step_event(c, "addresses", found);
+}
+
+void subnet_room_plan(struct step_ctx *c, struct exchange *x)
+{
+	(void)x;
+	/* Our own nodes hold theirs already when this is looked at again. */
+	if (!json_at(c->data, "addresses"))
+		judge(c, true);
+}
+
+void given_room_plan(struct step_ctx *c, struct exchange *x)
+{
+	(void)x;
+	/* That it does not exist was said where it was looked for. */
+	if (room_subnet(c) && !saw_missing(c, "subnet") && !json_at(c->data, "addresses"))
+		judge(c, false);
 }
