@@ -163,7 +163,8 @@ const json_t *cloud_take_fault(struct cloud *c, const char *service, const char 
  * {name: region} (where a bucket is that is not here), "denied_actions":["ec2:CreateVpc"] (what
  * SimulatePrincipalPolicy denies), "boundary_denied" and "scp_denied" (the same by a
  * permissions boundary and by the organization), "type_facts": {"g5.xlarge": what
- * DescribeInstanceTypes says of it otherwise, RFC 7396}, "addon_architectures":
+ * DescribeInstanceTypes says of it otherwise, RFC 7396}, "version_facts":
+ * {"1.34": what DescribeClusterVersions says otherwise, RFC 7396}, "addon_architectures":
  * {"coredns": ["amd64"]} (what DescribeAddonVersions says otherwise),
  * "balancers_left": true (groups of load balancers
  * outlive them), "node_errors": {id: {"code", "times"}} of the batch calls, "keys":

@@ -14,7 +14,8 @@
 #include "core/op/walk.h"
 #include "tests/unit/cloud_lab.h"
 
-enum { OPERATE_CLAIMS = 4000, OPERATE_WAIT_MS = 10000 };
+/* Two hours of health checks, with a walk over all components every half minute. */
+enum { OPERATE_CLAIMS = 20000, OPERATE_WAIT_MS = 10000 };
 
 struct operate {
 	struct lab *l;

@@ -3,6 +3,7 @@
 #include "core/domain/dependency/footprint.h"
 #include "core/domain/hyperpod/instance_types.h"
 #include "tests/cloud/ec2.h"
+#include "tests/cloud/eks/eks.h"
 #include "tests/unit/cloud_plan_facts.h"
 
 /* --- a given network ------------------------------------------------------------------
@@ -581,5 +582,88 @@ Test(cloud_plan_facts, objects_of_others_are_all_named_with_their_owners)
 	own_remains(&facts);
 	text = fact_plan(&ours);
 	cr_expect_not(strstr(text, "belong to others"), "%s", text);
+	facts_free();
+}
+
+/* --- the Kubernetes version
+ * ------------------------------------------------------------- */
+
+static void version_is(struct facts_world *f, const char *version, const char *patch)
+{
+	cloud_configure(f->w.s.l.cloud,
+			json_packf(&f->w.s.l.arena, "{s:{s:o}}", "version_facts", version,
+				   json_loads(patch, 0, NULL)));
+}
+
+static json_t *of_version(struct facts_world *f)
+{
+	json_t *in = own_vpc(f);
+
+	json_put_str(in, "kubernetes_version", "1.34");
+	return in;
+}
+
+/* Of the moment 2026-01-02 of the lab. */
+static void extended(struct facts_world *f)
+{
+	version_is(f, "1.34",
+		   "{\"versionStatus\":\"EXTENDED_SUPPORT\",\"status\":"
+		   "\"extended-support\",\"endOfStandardSupportDate\":1764115200,"
+		   "\"endOfExtendedSupportDate\":1795651200}");
+}
+
+static void soon(struct facts_world *f)
+{
+	version_is(f, "1.34", "{\"endOfStandardSupportDate\":1769904000}");
+}
+
+static void unsupported(struct facts_world *f)
+{
+	version_is(f, "1.34",
+		   "{\"versionStatus\":\"UNSUPPORTED\",\"status\":\"unsupported\"}");
+}
+
+static void other_default(struct facts_world *f)
+{
+	version_is(f, eks_default_version(), "{\"defaultVersion\":false}");
+	version_is(f, "1.33", "{\"defaultVersion\":true}");
+}
+
+#define VERSIONS                                                                         \
+	{                                                                                \
+		"eks:DescribeClusterVersions"                                            \
+	}
+#define OF_VERSION                                                                       \
+	.kind = "create_eks_control_plane", .target = "fresh", .input = of_version
+
+Test(cloud_plan_facts, the_window_of_support_is_told_with_its_cost)
+{
+	static const struct fact rows[] = {
+		{"extended",
+		 OF_VERSION,
+		 extended,
+		 {"extended support since 2025-11-26", "0.60 USD an hour instead of 0.10",
+		  "on 2026-11-26 EKS upgrades it by itself"},
+		 VERSIONS},
+		{"soon",
+		 OF_VERSION,
+		 soon,
+		 {"standard support of Kubernetes 1.34 ends on 2026-02-01", "0.60 USD"},
+		 VERSIONS},
+		{"gone",
+		 OF_VERSION,
+		 unsupported,
+		 {"EKS no longer makes clusters with Kubernetes 1.34"},
+		 VERSIONS},
+		{"the default",
+		 PLANE,
+		 other_default,
+		 {"\"because\":\"EKS's default\",\"kubernetes_version\":\"1.33\"",
+		  "\"ParameterKey\":\"KubernetesVersion\",\"ParameterValue\":\"1.33\""},
+		 VERSIONS},
+	};
+
+	facts_build();
+	FACTS_HOLD(rows);
 	facts_free();
 }

@@ -1,4 +1,6 @@
 /* Add-ons. */
+#include <string.h>
+
 #include "tests/cloud/eks/operator.h"
 
 enum { CREATE_MS = 45 * 1000, DELETE_MS = 20 * 1000, UPDATE_MS = 40 * 1000 };
@@ -242,6 +244,14 @@ static void set_health(json_t *addon, const char *status, const char *code,
 	json_put(addon, "health.issues", issues);
 }
 
+/* Its configuration lets it onto nodes under the service's checks. */
+static bool tolerates_checks(const json_t *addon)
+{
+	const char *values = json_str_or(addon, "configurationValues", "");
+
+	return strstr(values, "sagemaker.amazonaws.com/node-health-status");
+}
+
 /* Replicas need a node: DEGRADED until then, and healed by itself. */
 static void settle(struct cloud *c, struct arena *a, json_t *addon)
 {
@@ -252,7 +262,8 @@ static void settle(struct cloud *c, struct arena *a, json_t *addon)
 	if (trouble)
 		set_health(addon, "DEGRADED", code, trouble);
 	else if (k->needs_nodes &&
-		 eks_ready_nodes(c, a, json_str_or(addon, "clusterName", "")) == 0)
+		 eks_ready_nodes(c, a, json_str_or(addon, "clusterName", ""),
+				 tolerates_checks(addon)) == 0)
 		set_health(addon, "DEGRADED", "InsufficientNumberOfReplicas",
 			   "The add-on is unhealthy because it doesn't have the desired "
 			   "number of replicas.");

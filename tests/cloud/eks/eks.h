@@ -55,7 +55,8 @@ void eks_kubernetes_start(struct cloud *c, struct arena *a, json_t *cluster);
 /* review.c: a TokenReview or SubjectAccessReview of its API server; NULL: neither. */
 json_t *eks_review(struct cloud *c, struct arena *a, const char *cluster,
 		   const json_t *asked);
-int eks_ready_nodes(struct cloud *c, struct arena *a, const char *cluster);
+int eks_ready_nodes(struct cloud *c, struct arena *a, const char *cluster,
+		    bool tolerates);
 
 /* addon.c, versions.c */
 cloud_handler eks_create_addon, eks_describe_addon, eks_update_addon, eks_delete_addon,

@@ -111,8 +111,15 @@ static bool node_is_ready(const json_t *node)
 	return streq(json_str_at(ready, "status"), "True");
 }
 
+/* Under deep health checks, or waiting for its repair: Ready all the same. */
+static bool is_kept_free(const json_t *node)
+{
+	return json_find(json_at(node, "spec.taints"), "key",
+			 "sagemaker.amazonaws.com/node-health-status");
+}
+
 /* HyperPod's nodes; this EKS has no others. */
-int eks_ready_nodes(struct cloud *c, struct arena *a, const char *cluster)
+int eks_ready_nodes(struct cloud *c, struct arena *a, const char *cluster, bool tolerates)
 {
 	const char *id;
 	json_t *node;
@@ -123,10 +130,11 @@ int eks_ready_nodes(struct cloud *c, struct arena *a, const char *cluster)
 
 		if (!streq(json_str_at(node, "_eks"), cluster))
 			continue;
-		if (node_is_ready(
-			    cloud_kube_get(c, cluster, "v1", "nodes", NULL,
-					   arena_printf(a, "hyperpod-%s", instance))))
-			n++;
+		const json_t *there =
+			cloud_kube_get(c, cluster, "v1", "nodes", NULL,
+				       arena_printf(a, "hyperpod-%s", instance));
+
+		n += node_is_ready(there) && (tolerates || !is_kept_free(there));
 	}
 	return n;
 }

@@ -121,7 +121,11 @@ bool eks_describe_cluster_versions(struct cloud_call *c, json_t **ret_out)
 	for (size_t i = 0; i < N_VERSIONS; i++) {
 		json_t *row = json_own(c->arena, version_row(i));
 
-		if ((!only_default || versions[i].is_default) &&
+		json_merge_patch(row,
+				 json_object_get(json_object_get(cloud_settings(c->cloud),
+								 "version_facts"),
+						 versions[i].version));
+		if ((!only_default || json_bool_or(row, "defaultVersion", false)) &&
 		    wanted(json_object_get(c->in, "clusterVersions"),
 			   versions[i].version) &&
 		    (!status || streq(status, json_str_at(row, "versionStatus"))))
