@@ -255,6 +255,11 @@ static void refuse_name(struct check *c, const struct place *at, const struct fi
 static void check_map(struct check *c, const struct place *at, const struct field *f,
 		      const json_t *value)
 {
+	/* What is said of a value is about it, not about the map. */
+	const struct field each = {.name = f->name,
+				   .type = FIELD_STR,
+				   .pattern = f->pattern,
+				   .one_of = f->one_of};
 	const char *name;
 	json_t *member;
 
@@ -272,9 +277,9 @@ static void check_map(struct check *c, const struct place *at, const struct fiel
 		if (f->keys && !matches(c, f->keys, name))
 			refuse_name(c, &here, f, name);
 		else if (!json_is_string(member))
-			refuse(c, &here, f, member, "has the wrong type");
+			refuse(c, &here, &each, member, "has the wrong type");
 		else
-			check_words(c, &here, f, member);
+			check_words(c, &here, &each, member);
 	}
 }
 

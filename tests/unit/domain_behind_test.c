@@ -261,3 +261,72 @@ Test(domain_behind, what_hundreds_of_nodes_lose_is_one_sentence)
 			 "lost with the nodes that go: 600 local_volumes, nvme, …");
 	arena_free(&a);
 }
+
+/* --- what is said of a value is about it -----------------------------------------------
+ */
+
+#define QUOTA                                                                              \
+	"{'service-quotas:ListServiceQuotas':{'Quotas':[{'QuotaName':'ml.g5.12xlarge for " \
+	"cluster usage','QuotaCode':'L-1','Value':5}]},"                                   \
+	"'sagemaker:ListClusters':{'ClusterSummaries':[{'ClusterName':'demo'}]},"          \
+	"'sagemaker:DescribeCluster':{'ClusterName':'demo','InstanceGroups':["             \
+	"{'InstanceGroupName':'gpu','InstanceType':'ml.g5.12xlarge','CurrentCount':4,"     \
+	"'TargetCount':4},{'InstanceGroupName':'more','InstanceType':'ml.g5.12xlarge',"    \
+	"'CurrentCount':6,'TargetCount':6}]}}"
+
+/* A quota that was lowered, or that others have used up: nobody must go. */
+Test(domain_behind, nodes_that_a_group_has_are_not_asked_for_once_more)
+{
+	static const struct scene rows[] = {
+		{"grown elsewhere", .kind = "scale_instance_group", .step = "check_quota",
+		 .input = "{'group_name':'gpu','count':6}",
+		 .data = "{'more':2,'wish':{'instance_type':'ml.g5.12xlarge','capacity_type':"
+			 "'on_demand'}}",
+		 .answers = QUOTA,
+		 .says = {"fail quota",
+			  "is 5: 10 are in use (4 of them by this group), 6 are",
+			  "at most 4"}},
+	};
+
+	SCENES_HOLD(rows);
+}
+
+Test(domain_behind, a_refused_value_of_a_map_is_told_what_would_work)
+{
+	static const struct {
+		const char *capability, *input, *field, *expected;
+	} rows[] = {
+		{"add_instance_group", "{'name':'g','labels':{'team':'Ä'}}",
+		 "/labels/team", "a string matching"},
+		{"add_instance_group", "{'name':'g','labels':{'team':1}}", "/labels/team",
+		 "a string matching"},
+		{"add_instance_group", "{'name':'g','labels':'team=a'}", "/labels",
+		 "an object of strings"},
+		/* Numbers that large directories give. */
+		{"create_s3_storage", "{'cluster':'a','uid':1500000000}", "/uid", NULL},
+		{"create_s3_storage", "{'cluster':'a','uid':3000000000}", "/uid",
+		 "2147483647"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct capability *cap = capability_find(rows[i].capability);
+		const struct violation *found = NULL;
+		struct arena a;
+		struct err e = {0};
+
+		arena_init(&a, 0);
+		/* Members are missing all the same. */
+		cr_expect_not(field_decode(cap->in, scene_tree(&a, rows[i].input), &a,
+					   arena_alloc(&a, cap->in_size), &e) &&
+			      rows[i].expected);
+		for (size_t j = 0; j < e.n_violations; j++)
+			if (streq(e.violations[j].field, rows[i].field))
+				found = &e.violations[j];
+		cr_expect_eq(found != NULL, rows[i].expected != NULL, "%s",
+			     rows[i].input);
+		if (found)
+			cr_expect(strstr(found->expected, rows[i].expected), "%s: %s",
+				  rows[i].input, found->expected);
+		arena_free(&a);
+	}
+}

@@ -136,14 +136,20 @@ static int64_t in_use(const struct step_ctx *c, const char *type, int64_t *ret_u
 
 static void no_room(struct step_ctx *c, const json_t *quota, double limit, int64_t used)
 {
-	const int64_t count = wish_count(c);
+	/* Of a group that gets more, those that it has are not asked for. */
+	const int64_t count = wish_count(c), had = count - wish_more(c);
 	struct err *e = step_fail(
-		c, ERR_QUOTA, "The quota \"%s\" is %.0f: %lld in use, %lld needed",
-		wanted(c, first_type(c)), limit, (long long)used, (long long)count);
+		c, ERR_QUOTA, "The quota \"%s\" is %.0f: %lld in use%s, %lld needed",
+		wanted(c, first_type(c)), limit, (long long)(used + had),
+		had > 0 ? arena_printf(c->arena, " (%lld of them by this group)",
+				       (long long)had)
+			: "",
+		(long long)count);
 	const double left = limit - (double)used;
 
 	err_field(e, "/count", arena_printf(c->arena, "%lld", (long long)count),
-		  arena_printf(c->arena, "at most %.0f", left > 0 ? left : 0));
+		  arena_printf(c->arena, "at most %.0f",
+			       left > (double)had ? left : (double)had));
 	err_fix(e,
 		"Request an increase of %s in Service Quotas (service sagemaker, region "
 		"%s), then retry.",

@@ -7,6 +7,9 @@
 #include "core/domain/step/path.h"
 #include "core/json/field.h"
 
+/* As in Kubernetes; people of large directories have numbers beyond 65535. */
+#define UID_MAX INT32_MAX
+
 #define DNS_LABEL "[a-z0-9]([a-z0-9-]*[a-z0-9])?"
 
 #define MEMBERS_STORAGE                                                                  \
@@ -31,9 +34,9 @@
 		      .doc = "Prefix of the bucket to mount. Default: the whole "        \
 			     "bucket."),                                                 \
 		FIELD(S, read_only, .doc = "Mount read-only."),                          \
-		FIELD(S, uid, .min = -1, .max = 65535, .dflt = "-1",                     \
+		FIELD(S, uid, .min = -1, .max = UID_MAX, .dflt = "-1",                   \
 		      .doc = "Owner of the files as pods see them. -1: root."),          \
-		FIELD(S, gid, .min = -1, .max = 65535, .dflt = "-1",                     \
+		FIELD(S, gid, .min = -1, .max = UID_MAX, .dflt = "-1",                   \
 		      .doc = "Group of the files as pods see them. -1: root.")
 
 /* The part of create_cluster that is about storage. */
