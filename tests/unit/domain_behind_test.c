@@ -284,7 +284,7 @@ Test(domain_behind, nodes_that_a_group_has_are_not_asked_for_once_more)
 			 "'on_demand'}}",
 		 .answers = QUOTA,
 		 .says = {"fail quota",
-			  "is 5: 10 are in use (4 of them by this group), 6 are",
+			  "is 5: 10 in use (4 of them by this group), 6 needed",
 			  "at most 4"}},
 	};
 

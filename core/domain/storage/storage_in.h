@@ -35,9 +35,9 @@
 			     "bucket."),                                                 \
 		FIELD(S, read_only, .doc = "Mount read-only."),                          \
 		FIELD(S, uid, .min = -1, .max = UID_MAX, .dflt = "-1",                   \
-		      .doc = "Owner of the files as pods see them. -1: root."),          \
+		      .doc = "Owner of the files in pods. -1: root."),          \
 		FIELD(S, gid, .min = -1, .max = UID_MAX, .dflt = "-1",                   \
-		      .doc = "Group of the files as pods see them. -1: root.")
+		      .doc = "Group of the files in pods. -1: root.")
 
 /* The part of create_cluster that is about storage. */
 struct storage_part {
