@@ -59,6 +59,17 @@ static const char *vpc_of(const struct step_ctx *c)
 	return vpc;
 }
 
+static const json_t *table_of(const struct step_ctx *c, const char *subnet)
+{
+	return route_table_used(json_at(saw(c, "tables"), "RouteTables"), subnet);
+}
+
+/* Endpoints do not matter then. */
+static bool leads_out(const struct step_ctx *c, const char *subnet)
+{
+	return route_way(table_of(c, subnet), NULL) == ROUTE_OUT;
+}
+
 bool given_network_observe(struct step_ctx *c, struct exchange *x)
 {
 	json_t *subnets = given_subnets(c);
@@ -77,7 +88,7 @@ bool given_network_observe(struct step_ctx *c, struct exchange *x)
 			    "Values", vpc_of(c));
 	return vpc_dns_read(c, x, vpc_of(c)) ||
 	       read_all(c, x, "tables", AWS_EC2_DescribeRouteTables, in_vpc) ||
-	       (nodes_subnet(c) &&
+	       (nodes_subnet(c) && !leads_out(c, nodes_subnet(c)) &&
 		read_all(c, x, "endpoints", AWS_EC2_DescribeVpcEndpoints, in_vpc));
 }
 
@@ -273,8 +284,7 @@ static const char *no_way_out(struct step_ctx *c, const json_t *table)
 
 static void judge_way(struct step_ctx *c, struct faults *all, const char *id)
 {
-	const json_t *table =
-		route_table_used(json_at(saw(c, "tables"), "RouteTables"), id);
+	const json_t *table = table_of(c, id);
 	const char *rtb = json_str_or(table, "RouteTableId", "(none)");
 	const json_t *endpoints = json_at(saw(c, "endpoints"), "VpcEndpoints");
 	const char *why;
