@@ -156,6 +156,11 @@ static void say_unread(struct step_ctx *c)
 			       "how many addresses of %s are promised to nodes that are "
 			       "still to come (%s)",
 			       room_subnet(c), saw_why(c, "hyperpod"));
+	if (saw_missing(c, "cni"))
+		step_not_known(
+			c, "addresses",
+			"how this cluster's network plugin takes addresses: it has "
+			"no DaemonSet kube-system/aws-node");
 	if (saw_refused(c, "cni"))
 		step_not_known(
 			c, "addresses",
