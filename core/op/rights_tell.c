@@ -62,9 +62,7 @@ static void say_fix(const struct rights_found *f, const char *principal, struct 
 			"policies do not help.",
 			principal);
 	else if (f->highest == BY_STATEMENT)
-		err_fix(e,
-			"Remove the explicit deny for %s, or exempt it. More permissions "
-			"do not help.",
+		err_fix(e, "Exempt %s from that deny. More permissions do not help.",
 			principal);
 	else
 		err_fix(e,
