@@ -774,7 +774,7 @@ Test(rights, a_given_role_has_what_aws_policies_give_or_the_plan_says_what_lacks
 	world_down();
 }
 
-Test(rights, a_given_role_of_the_control_plane_and_of_autoscaling_too)
+Test(rights, a_given_role_of_the_control_plane_too)
 {
 	const struct scene plane = {"create_eks_control_plane", "fresh",
 				    "{'kubernetes_version':'1.33','cluster_role_arn':"
@@ -800,5 +800,29 @@ Test(rights, a_given_role_of_the_control_plane_and_of_autoscaling_too)
 		  "%s", e.fix);
 	cloud_configure(w.s.l.cloud, json_packf(&trial, "{s:{s:n}}", "policies", key));
 	cr_assert(plan(&plane, &out, &e), "%s / %s", e.detail, e.fix);
+	world_down();
+}
+
+/* Made by others, and adopted. */
+Test(rights, a_cluster_role_of_others_that_autoscaling_goes_on_with)
+{
+	const struct scene adopts = with_role(
+		"set_autoscaling",
+		"{" POD ",'feature':'autoscaling','enabled':true,'adopt':true}");
+	json_t *out = NULL;
+	struct err e = {0};
+
+	world_up();
+	lab_call(&w.s.l, "iam", "CreateRole", "{s:s,s:s}", "RoleName", "theirs",
+		 "AssumeRolePolicyDocument",
+		 "{\"Version\":\"2012-10-17\",\"Statement\":[{\"Effect\":\"Allow\","
+		 "\"Principal\":{\"Service\":\"hyperpod.sagemaker.amazonaws.com\"},"
+		 "\"Action\":\"sts:AssumeRole\"}]}");
+	json_put_str(cloud_get(w.s.l.cloud, "sagemaker.cluster", "pod"), "ClusterRole",
+		     "arn:aws:iam::111122223333:role/theirs");
+	cr_assert_not(plan(&adopts, &out, &e));
+	cr_expect(strstr(e.detail, "sagemaker:BatchAddClusterNodes"), "%s", e.detail);
+	attach("theirs", "AmazonSageMakerFullAccess");
+	cr_assert(plan(&adopts, &out, &e), "%s / %s", e.detail, e.fix);
 	world_down();
 }
