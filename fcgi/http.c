@@ -205,6 +205,10 @@ bool http_body(const struct http_req *req, struct str *ret, struct err *e)
 		return err_set(e, ERR_TOO_LARGE, "The body is larger than %d bytes",
 			       LIMIT_REQUEST_BODY);
 	*ret = buf_str(&b);
+	/* Editors and shells of Windows begin a file with a mark that JSON does not have;
+	 * whoever reads may pass over it (RFC 8259, 8.1). */
+	if (str_has_prefix(*ret, STR("\xEF\xBB\xBF")))
+		*ret = (struct str){ret->p + 3, ret->n - 3};
 	return true;
 }
 

@@ -214,6 +214,32 @@ static void answer(const struct config *cfg, const struct http_req *req,
 		auth_set_session(cfg, req, res, NULL);
 }
 
+static void shorten(char *text)
+{
+	char *at = strstr(text, "/wait_seconds");
+
+	if (at)
+		memmove(at + strlen("/wait"), at + strlen("/wait_seconds"),
+			strlen(at + strlen("/wait_seconds")) + 1);
+}
+
+/* A refusal names the parameter as it was sent: MCP's wait_seconds is wait here. */
+static void name_as_sent(const struct capability *cap, struct arena *a, struct err *e)
+{
+	struct violation *v;
+
+	if (!(cap->flags & CAP_WAITS) || e->n_violations == 0)
+		return;
+	v = arena_array(a, struct violation, e->n_violations);
+	for (size_t i = 0; i < e->n_violations; i++) {
+		v[i] = e->violations[i];
+		shorten(v[i].field);
+	}
+	e->violations = v;
+	shorten(e->field);
+	shorten(e->detail);
+}
+
 /* Said before anything is done: a change whose answer nobody takes is not begun. */
 static bool check_accept(const struct http_req *req, const struct capability *cap,
 			 struct err *e)
@@ -255,6 +281,7 @@ void rest_serve(struct app *app, const struct http_req *req, const struct caller
 		answer(app->cfg, req, &reply, res);
 		break;
 	case FACE_REFUSED:
+		name_as_sent(r.cap, req->arena, &e);
 		problem_answer(&e, req, reply.json, res);
 		break;
 	case FACE_HANDED_ON:

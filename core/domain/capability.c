@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/base/buf.h"
+#include "core/base/clock.h"
 #include "core/base/limits.h"
 #include "core/domain/access/audit.h"
 #include "core/domain/operation/operation.h"
@@ -368,6 +369,17 @@ bool call_audit(struct call *c, const char *outcome, const struct err *why, stru
 	};
 
 	return audit_add(c->db, c->arena, &entry, e);
+}
+
+bool call_window(const char *from, const char *to, const char *pointer, struct err *e)
+{
+	int64_t from_ms, to_ms;
+
+	if (!from || !to || !time_parse_rfc3339(from, &from_ms) ||
+	    !time_parse_rfc3339(to, &to_ms) || from_ms < to_ms)
+		return true;
+	err_set(e, ERR_INVALID_INPUT, "nothing is after %s and before %s", from, to);
+	return err_field(e, pointer, to, "a moment after the first one");
 }
 
 bool call_page_failed(const char *cursor, struct err *e)

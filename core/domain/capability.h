@@ -198,6 +198,10 @@ bool call_audit(struct call *c, const char *outcome, const struct err *why, stru
 /* A page of the cloud that could not be read: false, and when the cloud does not
  * know the caller's cursor (NULL: none), e says that. */
 bool call_page_failed(const char *cursor, struct err *e);
+/* Of two moments (NULL: none) that bound what is looked for: false when the second is not
+ * the later one, since an empty list would read as "there is none". */
+bool call_window(const char *from, const char *to, const char *pointer, struct err *e)
+	__attribute__((warn_unused_result));
 /* The monotonic moment by which all reads of the cloud for this call have ended: one
  * for all of them, from when it came in. */
 int64_t call_read_deadline(const struct call *c);

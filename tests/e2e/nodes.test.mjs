@@ -94,6 +94,9 @@ test('the list comes from the catalog, by pages and filters, and says how old it
 	}
 	assert.equal((await list('?health=UnschedulablePendingReboot')).items.length, 0);
 	assert.equal((await list('?zone=us-west-2d')).items.length, 0);
+	const never = await call(s, 'GET', `${AT}/events?after=2026-01-02T00:00:00Z&before=2026-01-01T00:00:00Z`, {role: 'viewer'});
+
+	assert.deepEqual([never.status, never.json.field], [400, '/before'], never.text);
 	const before = all.refresh.finished_at;
 
 	await list('?fresh=true');

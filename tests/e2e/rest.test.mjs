@@ -117,6 +117,23 @@ test('all violations at once, each with pointer, value and what would work', asy
 		['/color', '/expires_in_days', '/name', '/principal', '/role']);
 	for (const e of r.json.errors)
 		assert(e.detail && (e.expected || e.field === '/color'), JSON.stringify(e));
+	/* By the name that was sent, which is another for agents. */
+	const wait = await call(s, 'GET', `/api/v1/operations/${operation(s)}?wait=25s`, admin);
+
+	assert.equal(wait.status, 400);
+	assert.deepEqual([wait.json.field, wait.json.errors[0].field], ['/wait', '/wait']);
+	assert.match(wait.json.detail, /^\/wait has/);
+});
+
+test('a filter that can find nothing is refused, not answered by an empty list', async () => {
+	for (const [target, field] of [['operations?kind=create_clster', '/kind'], ['operations?cursor=abc', '/cursor']]) {
+		const r = await call(s, 'GET', `/api/v1/${target}`, admin);
+
+		assert.equal(r.status, 400, target);
+		assert.equal(r.json.field, field);
+	}
+	assert.match((await call(s, 'GET', '/api/v1/operations?kind=create_clster', admin)).json.expected, /did you mean create_cluster/);
+	assert.equal((await call(s, 'GET', '/api/v1/operations?kind=create_cluster', admin)).status, 200);
 });
 
 test('what was refused is recorded, a large one by its beginning', async () => {

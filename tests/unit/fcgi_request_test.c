@@ -158,6 +158,11 @@ Test(fcgi_request, bodies_headers_and_answers)
 	cr_assert(http_read(&f.conn, &a, &req, &e));
 	cr_assert(http_body(&req, &body, &e));
 	cr_expect(str_is(body, "{\"a\":1}"));
+	/* As shells of Windows send it. */
+	f.body = "\xEF\xBB\xBF{\"a\":1}";
+	f.at = 0;
+	cr_assert(http_body(&req, &body, &e));
+	cr_expect(str_is(body, "{\"a\":1}"));
 	cr_expect_str_eq(http_cookie(&req, "instantstart_session"), "iss_x");
 	cr_expect_null(http_cookie(&req, "session"));
 	cr_expect(http_has_type(&req, "application/json"));

@@ -186,7 +186,8 @@ static bool build(struct call *c, const struct list_events *q, const char *hyper
 	json_put_str(in, "ResourceType", q->resource);
 	json_put_str(in, "NextToken", q->cursor);
 	return put_time(in, "EventTimeAfter", q->after, "/after", e) &&
-	       put_time(in, "EventTimeBefore", q->before, "/before", e);
+	       put_time(in, "EventTimeBefore", q->before, "/before", e) &&
+	       call_window(q->after, q->before, "/before", e);
 }
 
 /* Pages overlap while events come in: an id is shown once. */

@@ -143,7 +143,8 @@ static bool run_search(struct call *c, const void *in, struct reply *ret, struct
 	size_t i;
 
 	if (!put_time(ask, "StartTimeAfter", "/starts_after", q->starts_after, e) ||
-	    !put_time(ask, "EndTimeBefore", "/ends_before", q->ends_before, e))
+	    !put_time(ask, "EndTimeBefore", "/ends_before", q->ends_before, e) ||
+	    !call_window(q->starts_after, q->ends_before, "/ends_before", e))
 		return false;
 	if (!aws_read(c->cloud->aws, AWS_SAGEMAKER_SearchTrainingPlanOfferings, ask,
 		      call_read_deadline(c), c->arena, &out, e)) {
