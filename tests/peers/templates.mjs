@@ -131,7 +131,10 @@ for (const action of new Set(policy.Statement.flatMap(s => s.Action))) {
 	const [prefix, name] = action.split(':');
 	const service = {servicequotas: 'service-quotas'}[prefix] ?? prefix;
 	const own = {'s3:ListBucket': 1, 's3:PutBucketPublicAccessBlock': 1,
-		's3:GetBucketPublicAccessBlock': 1, 'iam:PassRole': 1};
+		's3:GetBucketPublicAccessBlock': 1, 'iam:PassRole': 1,
+		/* Of S3's own list of actions, where the operations have other names. */
+		's3:ListBucketVersions': 1, 's3:ListBucketMultipartUploads': 1, 's3:GetBucketObjectLockConfiguration': 1,
+		's3:DeleteObjectVersion': 1, 's3:GetObjectVersion': 1};
 
 	t.count(`action ${action}`, own[action] || model(service).operations[name] ? null
 		: 'no operation of that name');

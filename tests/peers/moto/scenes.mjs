@@ -162,8 +162,11 @@ async function network({ok, refused, pages, call})
 	await call('ec2.DescribeVpcs', {});
 }
 
-async function store({ok, refused, pages})
+async function store({ok, refused, pages, url})
 {
+	const {CreateBucketCommand, CreateMultipartUploadCommand, S3Client} = await import('@aws-sdk/client-s3');
+	const theirs = new S3Client({region: 'us-west-2', endpoint: url, forcePathStyle: true,
+		credentials: {accessKeyId: 'AKIAIOSFODNN7EXAMPLE', secretAccessKey: 'x'}});
 	const Bucket = 'sagemaker-peer';
 	const Key = 'a b/ü+?&=on create.sh';
 
@@ -201,6 +204,15 @@ async function store({ok, refused, pages})
 		assert.equal(a.Contents.length, 6);
 		assert(a.Contents.some(o => o.Key === Key));
 	});
+	const half = await theirs.send(new CreateMultipartUploadCommand({Bucket, Key: 'half'}));
+
+	await ok('s3.ListMultipartUploads', {Bucket}, a => assert.deepEqual(a.Uploads.map(u => u.UploadId), [half.UploadId]));
+	await ok('s3.AbortMultipartUpload', {Bucket, Key: 'half', UploadId: half.UploadId});
+	await theirs.send(new CreateBucketCommand({Bucket: 'sagemaker-locked', ObjectLockEnabledForBucket: true,
+		CreateBucketConfiguration: {LocationConstraint: 'us-west-2'}}));
+	await ok('s3.GetObjectLockConfiguration', {Bucket: 'sagemaker-locked'},
+		a => assert.equal(a.ObjectLockConfiguration.ObjectLockEnabled, 'Enabled'));
+	await ok('s3.ListObjectVersions', {Bucket}, a => assert.equal(a.Versions.length, 6));
 	await refused('s3.DeleteBucket', {Bucket}, 'BucketNotEmpty');
 	await ok('s3.DeleteObject', {Bucket, Key});
 	await ok('s3.DeleteObjects', {Bucket, Delete: {Objects: [0, 1, 2, 3, 4].map(i =>

@@ -75,6 +75,13 @@ export async function store(cloud)
 	await s3('DeleteObjects', {Bucket, Delete: {Objects: [{Key: 'bytes'}, {Key: 'empty'}]}},
 		a => assert.equal(a.Deleted.length, 2));
 	await locked(s3, where);
+	/* Where versions were suspended a deletion leaves a marker, which is content. */
+	await refused('DeleteBucket', {Bucket}, 'BucketNotEmpty');
+	const {Versions = [], DeleteMarkers = []} = await s3('ListObjectVersions', {Bucket});
+
+	assert(DeleteMarkers.length > 0);
+	await s3('DeleteObjects', {Bucket, Delete: {Objects: [...Versions, ...DeleteMarkers]
+		.map(v => ({Key: v.Key, VersionId: v.VersionId}))}});
 	await s3('DeleteBucket', {Bucket});
 	await cloud.waits('s3', 'BucketNotExists', {Bucket});
 	await quotas(cloud);
