@@ -113,9 +113,10 @@ struct step_ctx {
 	/* The last issue of this step's effect whose outcome is unknown. */
 	bool issued_before;
 	int64_t issued_at_ms;
-	const char *item;      /* effect item; plan() may set it: "addon/vpc-cni" */
-	bool planning;         /* dry_run: nothing will be sent */
-	const json_t *planned; /* planning: the plan's rows so far; NULL else */
+	const char *issued_item; /* of that call; NULL: none, or none was named */
+	const char *item;        /* effect item; plan() may set it: "addon/vpc-cni" */
+	bool planning;           /* dry_run: nothing will be sent */
+	const json_t *planned;   /* planning: the plan's rows so far; NULL else */
 	struct verdict verdict;
 	json_t *resources; /* list, applied at settle: see step_own() */
 	json_t *catalog;   /* list, applied at settle: see step_catalog() */

@@ -57,6 +57,9 @@ bool component_adopt(struct step_ctx *c, struct exchange *x, const char *arn)
 	return true;
 }
 
+/* Item of the call that takes another's binding away: this and the association's id. */
+static const char unbind[] = "unbind/";
+
 /* --- the association --------------------------------------------------------------- */
 
 bool identity_read(struct step_ctx *c, struct exchange *x, const struct component *k)
@@ -93,7 +96,7 @@ static void bound_to_other(struct step_ctx *c, struct exchange *x,
 
 	if (k->is_feature && (step_tagged_cluster(c, json_at(one, "tags")) ||
 			      json_bool_or(c->input, "adopt", false))) {
-		c->item = arena_printf(c->arena, "unbind/%s", id);
+		c->item = arena_printf(c->arena, "%s%s", unbind, id);
 		exchange_aws(x, AWS_EKS_DeletePodIdentityAssociation,
 			     json_packf(c->arena, "{s:s, s:s}", "clusterName",
 					eks_name(c), "associationId", id));
@@ -117,6 +120,12 @@ void identity_plan(struct step_ctx *c, struct exchange *x)
 
 	if (!component_bound(c, k))
 		return;
+	/* Unbound by the call whose answer never came. */
+	if (c->issued_item && str_starts(c->issued_item, unbind) &&
+	    !streq(json_str_or(one, "associationId", ""),
+		   c->issued_item + strlen(unbind)))
+		step_own(c, "eks:pod-identity", c->issued_item + strlen(unbind), NULL,
+			 "gone");
 	if (one && !streq(json_str_or(one, "roleArn", ""), role)) {
 		bound_to_other(c, x, k, one, role);
 		return;
@@ -158,11 +167,11 @@ void identity_absorb(struct step_ctx *c, const struct answer *a)
 			  a->message);
 		return;
 	}
-	if (c->item && str_starts(c->item, "unbind/")) {
+	if (c->item && str_starts(c->item, unbind)) {
 		if (!a->ok && a->errc != ERR_CLOUD_NOT_FOUND)
 			step_fail_answer(c, a, "%s could not be unbound", k->title);
 		else
-			step_own(c, "eks:pod-identity", c->item + strlen("unbind/"), NULL,
+			step_own(c, "eks:pod-identity", c->item + strlen(unbind), NULL,
 				 "gone");
 		if (c->verdict.kind == VERDICT_NONE)
 			step_goto(c, c->step->name);

@@ -115,10 +115,10 @@ void remove_identity_plan(struct step_ctx *c, struct exchange *x)
 	const struct component *k = component_here(c);
 	const json_t *one = json_at(saw(c, "one"), "association");
 	const char *id = json_str_at(one, "associationId");
-	const char *sent = arena_printf(c->arena, "unbinding.%s", k->name);
 
-	if (!id && json_str_at(c->data, sent))
-		step_own(c, "eks:pod-identity", json_str_at(c->data, sent), NULL, "gone");
+	/* By the call whose answer never came. */
+	if (!id && c->issued_item)
+		step_own(c, "eks:pod-identity", c->issued_item, NULL, "gone");
 	if (!id || component_kept(c, k))
 		return;
 	if (!goes(c, k, json_at(one, "tags"))) {
@@ -126,7 +126,6 @@ void remove_identity_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	}
 	c->item = id;
-	step_save_str(c, sent, id);
 	exchange_aws(x, AWS_EKS_DeletePodIdentityAssociation,
 		     json_packf(c->arena, "{s:s, s:s}", "clusterName", eks_name(c),
 				"associationId", id));
