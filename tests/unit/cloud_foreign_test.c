@@ -207,3 +207,139 @@ Test(cloud_foreign, nothing_is_sent_before_what_is_somebody_elses_is_refused)
 			  shared[i].call);
 	truth_free();
 }
+
+/* --- what goes ------------------------------------------------------------------------
+ *
+ * The same of removals: of each thing that a plan would delete the mark that says that
+ * it is ours is taken away; then no plan deletes it, be it refused or left alone.
+ */
+
+static const struct {
+	const char *call, *table, *id; /* member of the request with the thing's id */
+	const char *tags;              /* member of the stored thing */
+} removers[] = {
+	{"sagemaker:DeleteCluster", "sagemaker.cluster", "ClusterName", "_tags"},
+	{"iam:DeleteRole", "iam.role", "RoleName", "_tags"},
+	{"iam:DetachRolePolicy", "iam.role", "RoleName", "_tags"},
+	{"iam:DeleteRolePolicy", "iam.role", "RoleName", "_tags"},
+	{"s3:DeleteBucket", "s3.bucket", "Bucket", "_tags"},
+	{"ec2:DeleteSubnet", "ec2.subnet", "SubnetId", "Tags"},
+	{"cloudformation:DeleteStack", "cloudformation.stack", "StackName", "Tags"},
+};
+
+/* What goes all the same, and why. */
+static struct gone {
+	const char *step, *call, *why;
+	int used;
+} gone[] = {
+	{"tls_bucket_remove", "s3:DeleteBucket",
+	 "an empty one of that name is what a stop before its tag leaves", 0},
+	{"delete_certificate_bucket", "s3:DeleteBucket",
+	 "an empty one of that name is what a stop before its tag leaves", 0},
+	{"delete", "kubernetes:delete hyperpodnodeclasses",
+	 "classes of others are listed too, and the caller names the one to delete", 0},
+	{"delete", "kubernetes:delete nodepools",
+	 "pools of others are listed too, and the caller names the one to delete", 0},
+};
+enum { N_GONE = sizeof(gone) / sizeof(gone[0]) };
+
+static bool may_go(const struct sent *s)
+{
+	for (size_t i = 0; i < N_GONE; i++)
+		if (streq(s->step, gone[i].step) && streq(s->call, gone[i].call)) {
+			gone[i].used++;
+			return true;
+		}
+	return false;
+}
+
+static json_t *stored(const char *table, const char *id)
+{
+	json_t *o = cloud_get(w.s.l.cloud, table, id), *v;
+	const char *key;
+
+	if (o)
+		return o;
+	json_object_foreach(cloud_table(w.s.l.cloud, table), key, v)
+		if (streq(json_str_at(v, "StackName"), id) ||
+		    streq(json_str_at(v, "StackId"), id))
+			return v;
+	return NULL;
+}
+
+static bool take_mark(const struct sent *s)
+{
+	const json_t *in = json_at(s->request, "input");
+
+	if (str_starts(s->call, "kubernetes:delete ")) {
+		json_t *o = cloud_kube_get(w.s.l.cloud, "demo",
+					   json_str_at(s->request, "api"),
+					   json_str_at(s->request, "resource"),
+					   json_str_at(s->request, "namespace"),
+					   json_str_at(s->request, "name"));
+
+		if (!o || !json_at(o, "metadata.labels"))
+			return false;
+		json_drop(o, "metadata.labels");
+		return true;
+	}
+	for (size_t i = 0; i < sizeof(removers) / sizeof(removers[0]); i++) {
+		json_t *o;
+
+		if (!streq(s->call, removers[i].call))
+			continue;
+		o = stored(removers[i].table, json_str_at(in, removers[i].id));
+		cr_assert(o, "%s %s", s->call, json_text(&w.arena, in));
+		json_object_del(o, removers[i].tags);
+		return true;
+	}
+	return false;
+}
+
+static bool is_planned(const struct sent *s)
+{
+	for (int i = 0; i < n_sent; i++)
+		if (streq(sent[i].call, s->call) &&
+		    json_equal(sent[i].request, s->request))
+			return true;
+	return false;
+}
+
+static int look_at_removals(const struct truth_row *row)
+{
+	struct err e = {0};
+	struct sent all[SENT_MAX];
+	int n, marked = 0;
+
+	truth_world(row);
+	cr_assert(plan(row, &e), "%s: %s", row->kind, e.detail);
+	n = n_sent;
+	memcpy(all, sent, sizeof(all));
+	for (int i = 0; i < n; i++) {
+		cloud_restore(w.s.l.cloud, w.worlds[row->place]);
+		if (!take_mark(&all[i]))
+			continue;
+		marked++;
+		(void)plan(row, &e);
+		cr_expect(!is_planned(&all[i]) || may_go(&all[i]),
+			  "%s, %s: %s %s goes without our mark", row->kind, all[i].step,
+			  all[i].call,
+			  json_text(&w.arena, json_at(all[i].request, "input")));
+	}
+	return marked;
+}
+
+Test(cloud_foreign, nothing_goes_that_does_not_say_that_it_is_ours)
+{
+	int marked = 0;
+
+	truth_build();
+	truth_wrap_plans(noting_plan);
+	for (const struct truth_row *row = truth_rows; row->kind; row++)
+		marked += look_at_removals(row);
+	cr_expect_gt(marked, 8, "%d things", marked);
+	for (size_t i = 0; i < N_GONE; i++)
+		cr_expect(gone[i].used, "%s %s stays after all: take the row out",
+			  gone[i].step, gone[i].call);
+	truth_free();
+}

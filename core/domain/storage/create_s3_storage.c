@@ -100,6 +100,17 @@ static void grant_plan(struct step_ctx *c, struct exchange *x)
 		err_fix(e, "Run reconcile_dependencies for %s first.", c->target);
 		return;
 	}
+	if (saw_ok(c, "role") &&
+	    !step_tagged_cluster(c, json_at(saw(c, "role"), "Role.Tags"))) {
+		struct err *e = step_fail(c, ERR_FOREIGN_OBJECT,
+					  "the role %s was not made for %s",
+					  name_role(c, ROLE_S3_CSI), c->target);
+		err_fix(e,
+			"It stays as it is. Run reconcile_dependencies for %s: it says "
+			"what stands in the way of a role of our own.",
+			c->target);
+		return;
+	}
 	if (present && json_equal(present, wanted))
 		return;
 	in = by_policy(c);

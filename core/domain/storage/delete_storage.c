@@ -200,13 +200,21 @@ static json_t *by_policy(struct step_ctx *c)
 
 static bool revoke_observe(struct step_ctx *c, struct exchange *x)
 {
-	return read_aws(c, x, "policy", AWS_IAM_GetRolePolicy, by_policy(c));
+	return read_aws(c, x, "policy", AWS_IAM_GetRolePolicy, by_policy(c)) ||
+	       (saw_ok(c, "policy") && read_aws(c, x, "role", AWS_IAM_GetRole,
+						json_packf(c->arena, "{s:s}", "RoleName",
+							   name_role(c, ROLE_S3_CSI))));
 }
 
 static void revoke_plan(struct step_ctx *c, struct exchange *x)
 {
 	if (!saw_ok(c, "policy"))
 		return;
+	if (!step_tagged_cluster(c, json_at(saw(c, "role"), "Role.Tags"))) {
+		step_warn(c, "the role %s was not made for %s: its policy %s stays",
+			  name_role(c, ROLE_S3_CSI), c->target, storage_policy(c));
+		return;
+	}
 	exchange_aws(x, AWS_IAM_DeleteRolePolicy, by_policy(c));
 	x->what = arena_printf(c->arena,
 			       "Remove the driver's permission for the bucket of %s",
