@@ -13,13 +13,13 @@ static const char *description(const struct capability *cap, struct arena *a)
 	buf_adds(&b, cap->doc);
 	if (cap->flags & CAP_LONG)
 		buf_printf(&b,
-			   " Returns an operation immediately. Use %s with wait_seconds "
-			   "to wait for its end.",
+			   " Returns an operation; wait for its end by %s wait_seconds.",
 			   cap->done_by ? cap->done_by : "get_operation");
 	if (cap->flags & CAP_STAKES)
-		buf_adds(&b,
-			 " If something would be lost, it is refused with the plan. Show "
-			 "at_stake, then send the plan's confirm.");
+		buf_adds(
+			&b,
+			" Refused with the plan if anything would be lost: show at_stake, "
+			"then send its confirm.");
 	else if (cap->effect == CAP_DESTROY || cap->effect == CAP_SPEND)
 		buf_printf(&b, " %s: confirm must equal %s. Review dry_run=plan first.",
 			   cap->effect == CAP_SPEND ? "Spends money" : "Cannot be undone",

@@ -76,20 +76,20 @@ static const char *const dry_run_values[] = {"plan", NULL};
 	      .pattern = "[0-9a-f]{64}", .doc = "Run exactly this plan.")
 #define OPTION_KEY                                                                       \
 	FIELD(struct options_in, idempotency_key, .pattern = "[\\x21-\\x7e]{1,128}",     \
-	      .doc = "Unique key that makes a retry safe.")
+	      .doc = "Unique; makes retries safe.")
 #define OPTION_QUEUE                                                                     \
 	FIELD(struct options_in, queue, .flags = FIELD_QUERY,                            \
-	      .doc = "Queue behind a running operation.")
+	      .doc = "Queue behind running ones.")
 #define OPTION_RIGHTS                                                                    \
 	FIELD(struct options_in, accept_missing_rights, .flags = FIELD_QUERY,            \
-	      .doc = "Continue despite missing rights.")
+	      .doc = "Go on despite missing rights.")
 #define OPTION_CONFIRM                                                                   \
 	FIELD(struct options_in, confirm, .flags = FIELD_QUERY, .max = 256,              \
-	      .doc = "Name of the target, or the plan's confirm value.")
+	      .doc = "Target's name, or the plan's confirm.")
 
 #define OPTION_STAKES                                                                    \
 	FIELD(struct options_in, confirm, .flags = FIELD_QUERY, .max = 256,              \
-	      .doc = "The plan's confirm value, if any.")
+	      .doc = "The plan's confirm, if any.")
 
 static const struct field options_none[] = {FIELD_END};
 static const struct field options_change[] = {OPTION_KEY, OPTION_DRY_RUN,

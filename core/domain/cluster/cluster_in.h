@@ -37,7 +37,7 @@ const char *meant_cluster_name(struct arena *a, const json_t *value);
 #define FIELD_CLUSTER_OR_SELECTED(S, m)                                                  \
 	FIELD(S, m, .flags = FIELD_PATH, .pattern = "-|[A-Za-z0-9][A-Za-z0-9_-]*",       \
 	      .min = 1, .max = 100, .dflt = "\"-\"", .example = "\"demo\"",              \
-	      .doc = "Cluster name, or - for the selected one.")
+	      .doc = "Cluster, or - for the selected one.")
 
 /*
  * What all services take that we tag: no empty key, none of AWS's own, no control
