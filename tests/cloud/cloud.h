@@ -160,9 +160,9 @@ const json_t *cloud_take_fault(struct cloud *c, const char *service, const char 
  * Merged (RFC 7396).
  * Also "list_lag_ms", "speed", "offerings":{"p5.48xlarge":["usw2-az1"]},
  * "foreign_buckets":["taken-name"] (of another account), "bucket_regions":
- * {name: region} (where a bucket is that is not here), "denied_actions":["ec2:CreateVpc"] (what
- * SimulatePrincipalPolicy denies), "boundary_denied" and "scp_denied" (the same by a
- * permissions boundary and by the organization), "type_facts": {"g5.xlarge": what
+ * {name: region} (where a bucket is that is not here), "denied_actions":["ec2:CreateVpc"]
+ * (what SimulatePrincipalPolicy denies), "boundary_denied" and "scp_denied" (the same by
+ * a permissions boundary and by the organization), "type_facts": {"g5.xlarge": what
  * DescribeInstanceTypes says of it otherwise, RFC 7396}, "version_facts":
  * {"1.34": what DescribeClusterVersions says otherwise, RFC 7396}, "addon_architectures":
  * {"coredns": ["amd64"]} (what DescribeAddonVersions says otherwise),

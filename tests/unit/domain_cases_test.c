@@ -334,8 +334,7 @@ Test(domain_cases, a_version_that_eks_has_not_is_refused_before_the_stack)
 		 .answers =
 			 "{'eks:DescribeClusterVersions':{'clusterVersions':[{"
 			 "'clusterVersion':'1.33','versionStatus':'STANDARD_SUPPORT'}]}}",
-		 .says = {"advance",
-			  "not known: how long EKS supports Kubernetes 1.33"}},
+		 .says = {"advance", "not known: how long EKS supports Kubernetes 1.33"}},
 		{.id = "no longer made",
 		 VERSION = "{'kubernetes_version':'1.29'}",
 		 .answers = VERSIONS,

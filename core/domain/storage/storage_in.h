@@ -35,7 +35,7 @@
 			     "bucket."),                                                 \
 		FIELD(S, read_only, .doc = "Mount read-only."),                          \
 		FIELD(S, uid, .min = -1, .max = UID_MAX, .dflt = "-1",                   \
-		      .doc = "Owner of the files in pods. -1: root."),          \
+		      .doc = "Owner of the files in pods. -1: root."),                   \
 		FIELD(S, gid, .min = -1, .max = UID_MAX, .dflt = "-1",                   \
 		      .doc = "Group of the files in pods. -1: root.")
 
