@@ -67,6 +67,26 @@ function compile()
 	t.count('tsc', done.status === 0 ? null : done.text);
 }
 
+/* Its one fault is a member that is null, or without a text: it was not given. */
+function isEmpty(rest, from)
+{
+	const [, query, body] = /Invalid component: (?:parameter `([^`]+)` in query|in body - ([\w.-]+):)/.exec(rest) ?? [];
+	const curl = /^ *curl [^\n]*/m.exec(from)?.[0] ?? '';
+
+	if (query) {
+		const url = /'(http[^']*)'/.exec(curl)?.[1];
+
+		return Boolean(url && new URL(url).searchParams.get(query) === '');
+	}
+	const sent = / -d '(\{.*\})' 'http/.exec(curl)?.[1];
+
+	try {
+		return Boolean(body && sent) && [null, ''].includes(JSON.parse(sent)[body]);
+	} catch {
+		return false;
+	}
+}
+
 /*
  * Each failure by its own key: what schemathesis says, where; of a request that was
  * refused though its schema allows it, by which of our rules.
@@ -78,11 +98,13 @@ function failures(text)
 	for (const part of text.split(/^_{3,} (?=[A-Z]+ \/|Stateful tests)/m).slice(1)) {
 		const where = /^(Stateful tests|[A-Z]+ \S+)/.exec(part)[0];
 
-		for (const [, code, title, rest] of part.matchAll(
+		for (const {1: code, 2: title, 3: rest, index} of part.matchAll(
 			/^- (ST\d+) ([^\n]*)\n([\s\S]*?)(?=^- ST|^Reproduce with|$(?![\s\S]))/gm)) {
 			const problem = /"code":"([a-z-]+)"(?:,"field":"([^"]*)")?/.exec(part);
 			const key = title === 'Schema-valid request rejected' && problem
-				? `${code} ${problem[1]} ${problem[2] ?? ''}`.trim() : `${code} ${where}`;
+				? `${code} ${problem[1]} ${problem[2] ?? ''}`.trim()
+				: title === 'Schema-violating request accepted' && isEmpty(rest, part.slice(index))
+					? `${code} an empty member is not given` : `${code} ${where}`;
 
 			found.set(key, `${where}: ${title}: ${rest.trim().split('\n')[0]}`);
 		}
