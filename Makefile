@@ -319,7 +319,7 @@ deps: ## Install what Debian and npm give; silent when nothing is missing.
 fmt: ## Rewrite all C files by .clang-format.
 	$(Q)tests/lint/files c h | xargs -r clang-format -i
 
-lint: $(GEN) ## Format, layers, banned calls, sizes, headers, cppcheck, clang-tidy.
+lint: $(GEN) ## Format, layers, banned calls, words, sizes, headers, cppcheck, clang-tidy.
 	$(Q)CPPFLAGS='$(subst ','\'',$(CPPFLAGS))' tests/lint/run
 
 texts: ## Print every text that people and models read, with place and kind; KIND=fix: one kind.

@@ -19,8 +19,9 @@ static bool refuse(const struct aws *aws, const char *account, struct err *e)
 		source ? source : "the environment", account, aws->account);
 	e->retry = RETRY_HUMAN;
 	return err_fix(e,
-		       "Give credentials of the account %s again; what waits goes on by "
-		       "itself. Another account needs an installation of its own.",
+		       "Set credentials of the account %s. Waiting operations then "
+		       "continue automatically. Use a separate installation for "
+		       "another account.",
 		       aws->account);
 }
 

@@ -111,9 +111,9 @@ void refusal_unknown_caller(const struct step_ctx *c, struct err *e)
 	str_copy(e->seen, sizeof(e->seen), text_or(c->where->caller_arn, ""));
 	err_fix(e,
 		"Give %s an access entry on the EKS cluster %s (aws eks "
-		"create-access-entry), or make its entry anew if the role was deleted and "
-		"made again. What waits goes on by itself.",
-		text_or(c->where->caller_arn, "our role"), eks);
+		"create-access-entry), or create its entry again if the role was deleted and "
+		"created again. Waiting operations continue automatically.",
+		text_or(c->where->caller_arn, "the InstantStart role"), eks);
 }
 
 /* --- all -------------------------------------------------------------------------- */

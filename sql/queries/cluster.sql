@@ -38,14 +38,14 @@ with page as (
 			else coalesce(c.facts->>'status', 'unknown') end as status,
 		array_remove(array[
 			case when l.eks->>'status' = 'gone' then format(
-				'There is no EKS cluster %s any more: somebody has deleted it.', c.eks_name) end,
+				'There is no EKS cluster %s any more: it was deleted outside InstantStart.', c.eks_name) end,
 			case when l.eks->>'endpoint' <> c.facts#>>'{eks,endpoint}' then format(
-				'The EKS cluster %s is another one than was recorded here: somebody has deleted '
-				'that and made one of the same name.', c.eks_name) end,
+				'The EKS cluster %s is not the one that was recorded: it was replaced outside '
+				'InstantStart by another of the same name.', c.eks_name) end,
 			case when l.eks->>'status' not in ('gone', 'ACTIVE') then format(
 				'The EKS cluster is %s.', l.eks->>'status') end,
 			case when l.hp->>'status' = 'gone' and c.facts->>'status' = 'in_service' then format(
-				'There is no HyperPod cluster %s any more: somebody has deleted it.', c.hyperpod_name) end,
+				'There is no HyperPod cluster %s any more: it was deleted outside InstantStart.', c.hyperpod_name) end,
 			case when l.hp->>'status' in ('Failed', 'Deleting', 'RollingBack') then format(
 				'The HyperPod cluster is %s.', l.hp->>'status') end], null) as trouble) seen on true
 	where $1::text is null or c.name > $1 order by c.name limit $2::int + 1
@@ -98,14 +98,14 @@ left join lateral (select case when c.facts->>'status' <> 'in_service' then c.fa
 		else coalesce(c.facts->>'status', 'unknown') end as status,
 	array_remove(array[
 		case when l.eks->>'status' = 'gone' then format(
-			'There is no EKS cluster %s any more: somebody has deleted it.', c.eks_name) end,
+			'There is no EKS cluster %s any more: it was deleted outside InstantStart.', c.eks_name) end,
 		case when l.eks->>'endpoint' <> c.facts#>>'{eks,endpoint}' then format(
-			'The EKS cluster %s is another one than was recorded here: somebody has deleted '
-			'that and made one of the same name.', c.eks_name) end,
+			'The EKS cluster %s is not the one that was recorded: it was replaced outside '
+			'InstantStart by another of the same name.', c.eks_name) end,
 		case when l.eks->>'status' not in ('gone', 'ACTIVE') then format(
 			'The EKS cluster is %s.', l.eks->>'status') end,
 		case when l.hp->>'status' = 'gone' and c.facts->>'status' = 'in_service' then format(
-			'There is no HyperPod cluster %s any more: somebody has deleted it.', c.hyperpod_name) end,
+			'There is no HyperPod cluster %s any more: it was deleted outside InstantStart.', c.hyperpod_name) end,
 		case when l.hp->>'status' in ('Failed', 'Deleting', 'RollingBack') then format(
 			'The HyperPod cluster is %s.', l.hp->>'status') end], null) as trouble) seen on true
 where c.name = $1

@@ -214,7 +214,7 @@ test('autoscaling: off says where it is switched on; then a class and a pool by 
 	await submit('Create node pool');
 	await visit('/autoscaling', 'Autoscaling');
 	await main().getByRole('table', {name: 'Node pools'}).getByRole('row', {name: /batch/}).getByText('gpus').waitFor();
-	await main().getByText('No pod waits for a node').waitFor();
+	await main().getByText('No pods are waiting for a node').waitFor();
 });
 
 test('training plans: what there is, and what could be had', async () => {

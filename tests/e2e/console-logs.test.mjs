@@ -166,7 +166,7 @@ test('a decision: question, evidence and consequences; the answer is shown as a 
 		evidence: {call: 'sagemaker:CreateCluster'}, choices: [{id: 'effect_happened', title: 'It happened', consequence: 'Nothing is sent again'}]})}'
 		where id = '${lost}'`);
 	await page.goto(`${s.url}/operations/${lost}`);
-	await page.getByText('The outcome of a call is not known').waitFor();
+	await page.getByText('The outcome of a call is unknown').waitFor();
 	await page.getByText('outcome unknown', {exact: true}).first().waitFor();
 	assert.deepEqual(page.trouble, []);
 	await page.context().close();

@@ -66,7 +66,7 @@ test('signing in: a wrong secret says so, a used link leads here, a token and a 
 	assert.doesNotMatch((await fetch(s.url)).headers.get('content-security-policy'), /unsafe|https?:|\*/);
 	await p.context().clearCookies();
 	await p.goto(`${s.url}/login?code=isl_${'0'.repeat(64)}`);
-	await p.getByText('This sign-in link is used up or too old.').waitFor();
+	await p.getByText('This sign-in link is already used or expired.').waitFor();
 	assert.deepEqual(p.trouble, []);
 	await p.context().close();
 	page = await signedIn(s, browser);
@@ -165,7 +165,7 @@ test('quota: refused in the plan with what to do; a failing script: cause, fix, 
 
 	await page.getByText(/Failed at:/).waitFor({timeout: 45000});
 	await page.getByText(/^What to do:/).first().waitFor();
-	await page.getByText('What others said').first().waitFor();
+	await page.getByText('Messages from the source').first().waitFor();
 	assert.equal((await ended(s, id)).state, 'failed');
 	await s.cloud.settings({lifecycle_script: 'ok'});
 	await button(page, 'Retry from here').first().click();
@@ -213,7 +213,7 @@ test('cancel says what stays, and stops; the session ends: back to the same plac
 	await call(s, 'POST', '/api/v1/tokens', {role: 'admin', body: {name: 'x', role: 'viewer'}});
 	await page.reload();
 	await page.waitForURL(/sign-in\?expired=1/);
-	await page.getByText('Your session is over.', {exact: false}).waitFor();
+	await page.getByText('Your session has ended.', {exact: false}).waitFor();
 	await page.getByLabel('Link or token').fill(s.tokens.admin);
 	await page.keyboard.press('Enter');
 	await page.waitForURL(new RegExp(`operations/${id}`));

@@ -139,12 +139,12 @@ Test(domain_behind, a_node_that_cannot_begin_is_not_its_script_s_fault)
 		 .answers = "{" GROUP_WITH("gone") "," FAILED("") "," LOGS "}",
 		 .says = {"fail node-failed human",
 			  "have no role: arn:aws:iam::111122223333:role/gone",
-			  "Make the role again", "!Mend the script"}},
+			  "Make the role again", "!Correct the script"}},
 		{"made anew for another service", WATCH = TWO,
 		 .answers = "{" GROUP_WITH("r") "," FAILED("") "," TRUSTS(
 			 "ec2.amazonaws.com") "," LOGS "}",
 		 .says = {"fail node-failed human", "it trusts ec2.amazonaws.com",
-			  "Add sagemaker.amazonaws.com", "!Mend the script"}},
+			  "Add sagemaker.amazonaws.com", "!Correct the script"}},
 		{"the script's after all, by the newest log", WATCH = TWO,
 		 .answers = "{" GROUP_WITH("r") "," FAILED("") "," TRUSTS(
 			 "sagemaker.amazonaws.com") "," LOGS "}",

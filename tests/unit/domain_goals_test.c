@@ -59,7 +59,7 @@ static const struct scene moved[] = {
 		  "the HyperPod cluster demo was deleted outside InstantStart"}},
 	{"not allowed to look is not gone", SCALE, .data = "{" SEEN("wait_group") "}",
 	 .answers = "{'sagemaker:DescribeCluster':{'!':'AccessDeniedException'}}",
-	 .says = {"fail cloud-denied", "cannot be looked at", "!vanished"}},
+	 .says = {"fail cloud-denied", "cannot be read", "!was deleted"}},
 	{"another cluster of the name", .kind = "create_hyperpod_cluster",
 	 .step = "wait_nodes", .input = "{'group_name':'g','count':2}",
 	 .data = "{'hyperpod_arn':'arn:ours'," SEEN("wait_nodes") "}",

@@ -46,7 +46,7 @@ Test(domain_group_add, everything_that_stands_in_the_way_is_said_at_once)
 			 "'too few','field':'/count','seen':'4','expected':'at most 1',"
 			 "'fix':'ask','retry':5}]}",
 		 .says = {"fail quota", "too few / /count / 4 / at most 1 / ask",
-			  "!stand in the way"}},
+			  "!requirements are not met"}},
 		{.id = "several are told together",
 		 .kind = "add_instance_group",
 		 .step = "check_verdict",

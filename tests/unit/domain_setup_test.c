@@ -228,7 +228,7 @@ Test(domain_setup, a_chart_is_found_by_what_it_brings_not_by_its_release)
 				"'meta.helm.sh/release-name':'%s','meta.helm.sh/release-"
 				"namespace':'%s'}}}]}}",
 				k->mark.plural, k->mark_name, k->release, k->ns);
-			row.says[0] = "!used as it is";
+			row.says[0] = "!is used unchanged";
 			row.says[1] = row.says[2] = row.says[3] = NULL;
 			scenes_hold(&row, 1);
 			arena_free(&a);

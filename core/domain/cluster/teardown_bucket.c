@@ -168,9 +168,9 @@ static void not_deleted(struct step_ctx *c, const struct answer *a, const json_t
 		      json_str_or(fault, "Key", "?"), name_bucket(c));
 	err_because(e, "s3:DeleteObjects", json_str_at(fault, "Code"),
 		    json_str_at(fault, "Message"), a->request_id);
-	err_fix(e,
-		"Let our role delete it (the bucket's policy, s3:DeleteObjectVersion), "
-		"then retry: it goes on with what is left.");
+	err_fix(e, "Allow the InstantStart role to delete it (bucket policy, "
+		   "s3:DeleteObjectVersion), then retry. The deletion continues with the "
+		   "remaining objects.");
 }
 
 void teardown_objects_absorb(struct step_ctx *c, const struct answer *a)
@@ -234,9 +234,9 @@ static bool is_hidden(struct step_ctx *c)
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
 		if (!saw_refused(c, keys[i]))
 			continue;
-		step_warn(c, "the bucket %s stays: it could not be looked at (%s)",
+		step_warn(c, "the bucket %s is kept: it could not be read (%s)",
 			  name_bucket(c), saw_why(c, keys[i]));
-		keep(c, "could not be looked at");
+		keep(c, "could not be read");
 		return true;
 	}
 	return false;

@@ -181,15 +181,16 @@ static bool lock_lets_go(struct step_ctx *c)
 			"in the bucket %s is not known: %s",
 			name_bucket(c), why);
 		if (!e->fix[0])
-			err_fix(e, "Let our role read it "
+			err_fix(e, "Allow the InstantStart role to read it "
 				   "(s3:GetBucketObjectLockConfiguration), then retry.");
 		return false;
 	}
 	if (*kept)
-		step_warn(c,
-			  "object lock keeps scripts of ours in the bucket %s: %s. They "
-			  "stay there",
-			  name_bucket(c), kept);
+		step_warn(
+			c,
+			"Object Lock keeps InstantStart's scripts in the bucket %s: %s. They "
+			"stay there",
+			name_bucket(c), kept);
 	else if (why)
 		step_not_known(c, "object_lock",
 			       "whether object lock keeps what is ours in the bucket %s "

@@ -19,7 +19,7 @@ void teardown_leave_foreign(struct step_ctx *c, const char *type, const char *na
 	}
 	e = step_fail(c, ERR_FOREIGN_OBJECT, "%s has lost the tag that says it is ours",
 		      name);
-	err_fix(e, "It stays as it is. If it is to go, remove it yourself, then retry.");
+	err_fix(e, "It is kept. To remove it, delete it yourself, then retry.");
 }
 
 /* Half of it goes with this call: nobody shall take what is left for a cluster. */
@@ -27,7 +27,7 @@ void teardown_going(struct step_ctx *c, const char *what, const char *name)
 {
 	step_catalog(c, "cluster", c->target, NULL,
 		     json_pack("{s:s}", "status", "deleting"));
-	step_wait(c, 20, "%s %s to be gone", what, name);
+	step_wait(c, 20, "%s %s to be deleted", what, name);
 }
 
 bool teardown_hyperpod_observe(struct step_ctx *c, struct exchange *x)
@@ -55,7 +55,8 @@ void teardown_hyperpod_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	}
 	if (streq(status, "Deleting")) {
-		step_wait(c, 30, "the HyperPod cluster %s to be gone", hyperpod_name(c));
+		step_wait(c, 30, "the HyperPod cluster %s to be deleted",
+			  hyperpod_name(c));
 		return;
 	}
 	exchange_aws(x, AWS_SAGEMAKER_DeleteCluster,

@@ -128,7 +128,7 @@ static void recover(struct step_ctx *c, struct exchange *x, const struct compone
 					  "not started by InstantStart",
 					  k->ns, k->release, status);
 		err_fix(e,
-			"If nobody is working on it, run: helm %s %s -n %s. Then retry.",
+			"If no user is working on it, run: helm %s %s -n %s. Then retry.",
 			forget ? "uninstall" : "rollback", k->release, k->ns);
 		return;
 	}

@@ -90,8 +90,8 @@ static void warn_of_others(struct step_ctx *c, const json_t *d)
 	if (who && !json_bool_or(c->input, "adopt", false))
 		step_warn(
 			c,
-			"The definition %s is written by %s: it stays as it is, whatever "
-			"the chart brings. Ask with adopt to have it replaced.",
+			"The definition %s is written by %s and is not changed, whatever "
+			"the chart contains. To replace it, set adopt.",
 			json_str_or(d, "name", "?"), who);
 }
 
@@ -159,8 +159,8 @@ bool definitions_absorb(struct step_ctx *c, const struct answer *a)
 	err_because(e, "kubernetes", a->code, a->text ? a->text : a->message,
 		    a->request_id);
 	err_fix(e,
-		"The chart was not touched. Do what the cause says (objects stored in a "
-		"version that goes have to be written anew first), or pin another version "
-		"of the chart; then retry.");
+		"The chart was not changed. Resolve the cause (objects stored in a removed "
+		"version must be written again first), or pin another version of the "
+		"chart. Then retry.");
 	return true;
 }

@@ -108,8 +108,8 @@ static void bound_to_other(struct step_ctx *c, struct exchange *x,
 	e = step_fail(c, ERR_FOREIGN_OBJECT, "The service account %s/%s is bound to %s",
 		      k->ns, k->service_account, json_str_or(one, "roleArn", "?"));
 	err_field(e, "", json_str_at(one, "roleArn"), role);
-	err_fix(e, "Ask the owner of that pod identity association to remove it, then "
-		   "retry.");
+	err_fix(e, "Ask the owner of that pod identity association to free the service "
+		   "account, then retry.");
 }
 
 void identity_plan(struct step_ctx *c, struct exchange *x)

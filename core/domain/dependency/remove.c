@@ -55,7 +55,7 @@ static void not_ours(struct step_ctx *c, const struct component *k, const json_t
 		      "The add-on %s was not created by InstantStart", k->addon);
 	err_field(e, "", json_str_or(addon, "addonVersion", "?"),
 		  "an add-on with the tag of this cluster");
-	err_fix(e, "Set adopt to remove it anyway. Otherwise it is kept.");
+	err_fix(e, "Set adopt to remove the add-on anyway. Otherwise it is kept.");
 }
 
 void remove_addon_plan(struct step_ctx *c, struct exchange *x)

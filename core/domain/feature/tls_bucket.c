@@ -184,8 +184,9 @@ void tls_objects_absorb(struct step_ctx *c, const struct answer *a)
 		      json_str_or(fault, "Key", "?"), name_tls_bucket(c));
 	err_because(e, a->call, json_str_at(fault, "Code"), json_str_at(fault, "Message"),
 		    a->request_id);
-	err_fix(e, "Let our role delete it (the bucket's policy, s3:DeleteObjectVersion, "
-		   "object lock), then retry: it goes on with what is left.");
+	err_fix(e, "Allow the InstantStart role to delete it (bucket policy, "
+		   "s3:DeleteObjectVersion, Object Lock), then retry. The deletion "
+		   "continues with the remaining objects.");
 }
 
 void tls_bucket_remove_plan(struct step_ctx *c, struct exchange *x)

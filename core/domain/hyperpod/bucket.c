@@ -94,8 +94,8 @@ static bool bucket_is_theirs(struct step_ctx *c)
 	if (bucket_is_complete(c) || !json_at(saw(c, "content"), "Contents.0"))
 		return false;
 	step_warn(c,
-		  "the bucket %s was there already and holds objects (%s): it is used as "
-		  "it is",
+		  "the bucket %s already exists and contains objects (%s): it is used "
+		  "unchanged",
 		  name_bucket(c), json_str_or(saw(c, "content"), "Contents.0.Key", "?"));
 	return true;
 }
@@ -123,7 +123,7 @@ static bool bucket_is_hidden(struct step_ctx *c)
 		return false;
 	step_not_known(c, "bucket",
 		       "whether the bucket %s is the one that was made for clusters: its "
-		       "%s could not be read (%s); it is used as it is",
+		       "%s could not be read (%s); it is used unchanged",
 		       name_bucket(c), hidden, saw_why(c, hidden));
 	return true;
 }

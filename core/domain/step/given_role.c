@@ -105,7 +105,7 @@ const char *role_trusts(struct step_ctx *c, const json_t *role, const char *serv
 		if (p == text || (p[-1] != '.' && p[-1] != '-'))
 			return NULL;
 	seen = first_principal(c, role);
-	return seen ? seen : "nobody we know";
+	return seen ? seen : "no known principal";
 }
 
 /* --- what it may do
