@@ -73,7 +73,7 @@ static const char *const dry_run_values[] = {"plan", NULL};
 	      .one_of = dry_run_values, .doc = "Return only the plan.")
 #define OPTION_PLAN_DIGEST                                                               \
 	FIELD(struct options_in, plan_digest, .flags = FIELD_QUERY,                      \
-	      .pattern = "[0-9a-f]{64}", .doc = "Run exactly this plan.")
+	      .pattern = "[0-9a-f]{64}", .doc = "Run only this plan.")
 #define OPTION_KEY                                                                       \
 	FIELD(struct options_in, idempotency_key, .pattern = "[\\x21-\\x7e]{1,128}",     \
 	      .doc = "Unique; makes retries safe.")

@@ -210,7 +210,7 @@ Test(cloud_bucket, scripts_of_ours_that_a_lock_keeps_do_not_keep_the_cluster)
 	put("clusters/demo/lifecycle/on_create.sh", "kept");
 	cr_assert(plan(false, &p, &e), "%s", e.detail);
 	cr_expect(strstr(json_text(&l.arena, json_at(p, "warnings")),
-			 "object lock keeps scripts of ours"));
+			 "Object Lock keeps InstantStart's scripts"));
 	operate(&o, "delete_cluster", request(false), 0);
 	cr_assert_null(o.failed, "%s", o.failed);
 	cr_expect_eq(left("clusters/demo/"), 1);

@@ -25,7 +25,7 @@ Test(domain_behind, a_cluster_that_does_not_know_us_is_no_fault_of_our_keys)
 		{"unmount", "delete_storage", "delete_claim",
 		 .data = "{'eks':{'endpoint':'https://k'}}", .input = "{'name':'data'}",
 		 .answers = "{'kubernetes:get persistentvolumeclaims':" UNKNOWN "}",
-		 .says = {"retry credentials", "EKS cluster demo", "made again"}},
+		 .says = {"retry credentials", "EKS cluster demo", "created again"}},
 		/* AWS that takes our keys no longer is another matter. */
 		{"AWS", "delete_storage", "read_eks",
 		 .answers =

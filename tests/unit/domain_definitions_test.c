@@ -95,7 +95,7 @@ Test(domain_definitions, what_others_write_or_refuse_is_said)
 			 "Invalid value: \\\"v1alpha1\\\": missing from spec.versions'}",
 		 .says = {"component_failed:",
 			  "the definition rayclusters.ray.io was not",
-			  "missing from spec.versions", "The chart was not touched"}},
+			  "missing from spec.versions", "The chart was not changed"}},
 	};
 
 	SCENES_HOLD(rows);

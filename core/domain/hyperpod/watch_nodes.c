@@ -340,7 +340,7 @@ static bool all_ready(struct step_ctx *c)
 
 	if (!saw(c, "hyperpod")) {
 		struct err *e = step_fail_saw(
-			c, "hyperpod", "the HyperPod cluster %s cannot be looked at: %s",
+			c, "hyperpod", "The HyperPod cluster %s cannot be read: %s",
 			hyperpod_name(c), saw_why(c, "hyperpod"));
 
 		if (saw_denied(c, "hyperpod"))
