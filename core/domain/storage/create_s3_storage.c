@@ -106,8 +106,8 @@ static void grant_plan(struct step_ctx *c, struct exchange *x)
 					  "the role %s was not made for %s",
 					  name_role(c, ROLE_S3_CSI), c->target);
 		err_fix(e,
-			"It stays as it is. Run reconcile_dependencies for %s: it says "
-			"what stands in the way of a role of our own.",
+			"The role is not changed. Run reconcile_dependencies for %s to see why "
+			"InstantStart could not create its own role.",
 			c->target);
 		return;
 	}
