@@ -78,7 +78,7 @@ test('create: faults in place, choices from the cloud, reload and back, the plan
 	await page.getByText('This is needed.').first().waitFor();
 	assert.equal(await page.getByText('This is needed.').count(), 3);
 	await page.getByRole('textbox', {name: 'Name', exact: true}).fill('Not OK');
-	await page.getByText('This does not have the right form. Example: demo').waitFor();
+	await page.getByText('The format is not valid. Example: demo').waitFor();
 	await fill(page, 'first');
 	await page.getByText('The quotas of the account suffice.').waitFor();
 	await page.getByText('ml.g5.12xlarge for cluster usage: 100 of 100 left.').waitFor();
