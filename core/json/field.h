@@ -47,7 +47,8 @@ enum field_flags {
 	FIELD_PATH = 1 << 3,     /* comes from the REST path */
 	FIELD_QUERY = 1 << 4,    /* REST: comes from the query of a POST or DELETE too */
 	FIELD_MANY = 1 << 5,     /* a list of what the type says */
-	FIELD_OPEN = 1 << 6      /* outputs: the object may have further members */
+	FIELD_OPEN = 1 << 6,     /* outputs: the object may have further members */
+	FIELD_NOCASE = 1 << 7    /* FIELD_MAP: names that differ by case alone are one */
 };
 
 /* A list of nested structs, each of the descriptor's `size`. */
@@ -76,6 +77,9 @@ struct field {
 	/* Of a string that length and pattern allow: the form that counts; "" counts
 	 * as not given. NULL: refused, *ret_why says why. */
 	const char *(*normal)(struct arena *a, const char *text, const char **ret_why);
+	/* FIELD_MANY of objects: members, ended by NULL, that no two items may have
+	 * alike together; NULL: they may. */
+	const char *const *unique;
 	const struct field *fields; /* of a nested object */
 	size_t size;                /* of the nested struct */
 };

@@ -7,6 +7,7 @@
 
 #include "core/base/limits.h"
 #include "core/json/field.h"
+#include "core/json/field_repeat.h"
 #include "core/json/field_text.h"
 #include "core/json/tree.h"
 
@@ -252,6 +253,14 @@ static void refuse_name(struct check *c, const struct place *at, const struct fi
 		 arena_printf(c->arena, "a name matching %s", f->keys));
 }
 
+static void refuse_repeat(struct check *c, const struct place *at, const char *seen,
+			  const char *detail, const char *expected)
+{
+	struct violation *v = violate(c, at, detail, seen);
+
+	str_copy(v->expected, sizeof(v->expected), expected);
+}
+
 static void check_map(struct check *c, const struct place *at, const struct field *f,
 		      const json_t *value)
 {
@@ -276,6 +285,13 @@ static void check_map(struct check *c, const struct place *at, const struct fiel
 			return;
 		if (f->keys && !matches(c, f->keys, name))
 			refuse_name(c, &here, f, name);
+		else if (f->flags & FIELD_NOCASE && field_same_name(value, name))
+			refuse_repeat(c, &here, name,
+				      arena_printf(c->arena,
+						   "is the same name as %s: upper and "
+						   "lower case do not differ here",
+						   field_same_name(value, name)),
+				      "one of the two names");
 		else if (!json_is_string(member))
 			refuse(c, &here, &each, member, "has the wrong type");
 		else
@@ -321,6 +337,7 @@ static void check_list(struct check *c, const struct place *at, const struct fie
 		       const json_t *value)
 {
 	struct field item = *f;
+	size_t first;
 
 	if (!json_is_array(value)) {
 		refuse(c, at, f, value, "has the wrong type");
@@ -337,6 +354,16 @@ static void check_list(struct check *c, const struct place *at, const struct fie
 		const struct place here = {.up = at, .index = i, .secret = at->secret};
 
 		check_one(c, &here, &item, json_array_get(value, i));
+		if (!is_full(c) && field_repeats(f, value, i, &first, c->arena))
+			refuse_repeat(
+				c, &here,
+				field_unique_shown(f, json_array_get(value, i), c->arena),
+				arena_printf(c->arena,
+					     "has the same %s as item %zu of the list "
+					     "(counted from 0)",
+					     field_unique_text(f, c->arena), first),
+				arena_printf(c->arena, "each %s once",
+					     field_unique_text(f, c->arena)));
 	}
 }
 

@@ -1,6 +1,7 @@
 /* What steps call: verdicts, persisted data, resources, catalog, tags. */
 #include <stdarg.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/json/tree.h"
 #include "core/op/kind.h"
@@ -348,6 +349,19 @@ static const char *cluster_of(const struct step_ctx *c)
 	return str_dup(c->arena, str_cut(&rest, '/'));
 }
 
+/* In the place of one that differs by case alone: to IAM it is the same key. */
+static void set_tag(json_t *map, const char *key, json_t *value)
+{
+	const char *there;
+	json_t *v;
+	void *next;
+
+	json_object_foreach_safe(map, next, there, v)
+		if (strcasecmp(there, key) == 0)
+			json_object_del(map, there);
+	json_object_set_new(map, key, value);
+}
+
 /* "key=value,key=value" of the configuration. */
 static void add_configured(const struct step_ctx *c, json_t *map)
 {
@@ -358,8 +372,7 @@ static void add_configured(const struct step_ctx *c, json_t *map)
 		const struct str key = str_trim(str_cut(&value, '='));
 
 		if (key.n && value.p)
-			json_object_set_new(
-				map, str_dup(c->arena, key),
+			set_tag(map, str_dup(c->arena, key),
 				json_string(str_dup(c->arena, str_trim(value))));
 	}
 }
@@ -373,10 +386,10 @@ json_t *step_tag_map(struct step_ctx *c)
 	add_configured(c, map);
 	json_object_foreach(json_at(c->input, "tags"), key, value)
 		if (json_is_string(value))
-			json_object_set(map, key, value);
+			set_tag(map, key, json_incref(value));
 	/* Ours come last: they are how we find our things again. */
-	json_object_set_new(map, tag_cluster, json_string(cluster_of(c)));
-	json_object_set_new(map, tag_operation, json_string(c->root_id));
+	set_tag(map, tag_cluster, json_string(cluster_of(c)));
+	set_tag(map, tag_operation, json_string(c->root_id));
 	return map;
 }
 

@@ -40,6 +40,18 @@ json_t *iam_role_named(struct cloud_call *call)
 	return NULL;
 }
 
+/* Keys that differ by case alone are one. */
+static json_t *tag_of(json_t *tags, const char *key)
+{
+	json_t *tag;
+	size_t i;
+
+	json_array_foreach(tags, i, tag)
+		if (strcasecmp(json_str_or(tag, "Key", ""), key) == 0)
+			return tag;
+	return NULL;
+}
+
 bool iam_merge_tags(struct cloud_call *call, json_t *tags)
 {
 	json_t *tag;
@@ -47,8 +59,12 @@ bool iam_merge_tags(struct cloud_call *call, json_t *tags)
 
 	json_array_foreach(json_object_get(call->in, "Tags"), i, tag) {
 		const char *key = json_str_at(tag, "Key");
-		json_t *old = json_find(tags, "Key", key);
+		json_t *old = tag_of(tags, key);
 
+		if (tag_of(json_object_get(call->in, "Tags"), key) != tag)
+			return cloud_fault(call, "InvalidInput",
+					   "Duplicate tag keys found. Please note that "
+					   "Tag keys are case insensitive.");
 		if (strncasecmp(key, "aws:", 4) == 0)
 			return cloud_fault(call, "InvalidInput",
 					   "Tag keys with the prefix aws: are reserved");

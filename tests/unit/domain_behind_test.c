@@ -330,3 +330,111 @@ Test(domain_behind, a_refused_value_of_a_map_is_told_what_would_work)
 		arena_free(&a);
 	}
 }
+
+/* --- what may be there only once
+ * ---------------------------------------------------------
+ */
+
+#define POOL(taints)  "{'name':'p','node_class_ref':{'name':'c'},'taints':[" taints "]}"
+#define ONE(effect)   "{'key':'dedicated','effect':'" effect "'}"
+#define OTHER(effect) "{'key':'dedicated','value':'b','effect':'" effect "'}"
+
+/* Each of these would be refused by Kubernetes or IAM when the cluster is half made. */
+Test(domain_behind, what_a_node_or_a_role_has_once_is_refused_twice)
+{
+	static const struct {
+		const char *capability, *input, *field, *seen, *expected;
+	} rows[] = {
+		{"add_instance_group",
+		 "{'taints':[" ONE("NoExecute") "," OTHER("NoExecute") "]}", "/taints/1",
+		 "key \"dedicated\", effect \"NoExecute\"", "each key and effect once"},
+		/* The default is a value like any other. */
+		{"add_instance_group",
+		 "{'taints':[{'key':'dedicated'}," ONE("NoSchedule") "]}", "/taints/1",
+		 "key \"dedicated\", effect \"NoSchedule\"", "each key and effect once"},
+		{"update_instance_group",
+		 "{'taints':[{'key':'x'}," ONE("NoExecute") "," OTHER("NoExecute") "]}",
+		 "/taints/2", "key \"dedicated\", effect \"NoExecute\"",
+		 "each key and effect once"},
+		{"create_node_pool", POOL(ONE("NoSchedule") "," OTHER("NoSchedule")),
+		 "/taints/1", "key \"dedicated\", effect \"NoSchedule\"",
+		 "each key and effect once"},
+		/* Two effects of one key are two taints. */
+		{"add_instance_group",
+		 "{'taints':[" ONE("NoExecute") "," OTHER("NoSchedule") "]}", "/taints/1",
+		 NULL, NULL},
+		{"create_cluster", "{'tags':{'Team':'a','team':'b'}}", "/tags/team",
+		 "team", "one of the two names"},
+		{"create_cluster", "{'tags':{'team':'a','teams':'b'}}", "/tags/teams",
+		 NULL, NULL},
+		/* Kubernetes tells the case of its labels. */
+		{"add_instance_group", "{'labels':{'Team':'a','team':'b'}}",
+		 "/labels/team", NULL, NULL},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct capability *cap = capability_find(rows[i].capability);
+		const struct violation *found = NULL;
+		struct arena a;
+		struct err e = {0};
+
+		arena_init(&a, 0);
+		(void)!field_validate(cap->in, scene_tree(&a, rows[i].input), &a, &e);
+		for (size_t j = 0; j < e.n_violations; j++)
+			if (streq(e.violations[j].field, rows[i].field))
+				found = &e.violations[j];
+		cr_expect_eq(found != NULL, rows[i].seen != NULL, "%s", rows[i].input);
+		if (found) {
+			cr_expect_str_eq(found->seen, rows[i].seen);
+			cr_expect_str_eq(found->expected, rows[i].expected);
+		}
+		arena_free(&a);
+	}
+}
+
+static bool has_unique(const struct field *f)
+{
+	return f->unique && streq(f->unique[0], "key") && streq(f->unique[1], "effect");
+}
+
+/* Whatever takes taints or tags, by whatever name, knows the rule. */
+Test(domain_behind, every_input_of_taints_and_tags_has_the_rule)
+{
+	size_t taints = 0, tags = 0;
+
+	for (size_t i = 0; capabilities[i]; i++)
+		for (const struct field *f = capabilities[i]->in; f && f->name; f++) {
+			if (f->flags & FIELD_MANY && field_find(f->fields, "effect")) {
+				cr_expect(has_unique(f), "%s", capabilities[i]->name);
+				taints++;
+			}
+			if (f->type == FIELD_MAP && strstr(f->name, "tags")) {
+				cr_expect(f->flags & FIELD_NOCASE, "%s",
+					  capabilities[i]->name);
+				tags++;
+			}
+		}
+	cr_expect_geq(taints, 3);
+	cr_expect_geq(tags, 3);
+}
+
+/* Ours, the configuration's and the caller's: one key, whatever its case. */
+Test(domain_behind, a_tag_of_another_case_takes_the_place_of_the_configured)
+{
+	static struct config cfg = {.default_tags = "Team=a,InstantStart:Cluster=x"};
+	struct arena a;
+	struct step_ctx c;
+	const json_t *map;
+
+	arena_init(&a, 0);
+	c = (struct step_ctx){.arena = &a,
+			      .cfg = &cfg,
+			      .target = "demo",
+			      .root_id = "op_1",
+			      .input = scene_tree(&a, "{'tags':{'team':'b'}}")};
+	map = step_tag_map(&c);
+	cr_expect_str_eq(json_text(&a, map),
+			 "{\"instantstart:cluster\":\"demo\",\"instantstart:operation\":"
+			 "\"op_1\",\"team\":\"b\"}");
+	arena_free(&a);
+}

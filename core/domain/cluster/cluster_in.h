@@ -55,7 +55,8 @@ const char *meant_cluster_name(struct arena *a, const json_t *value);
 
 /* What every kind that makes AWS objects takes. */
 #define FIELDS_MADE(S)                                                                   \
-	FIELD_MAP_OF(S, tags, .max = 40, .keys = TAG_KEY_PATTERN,                        \
+	/* IAM: "Duplicate tag keys found. Tag keys are case insensitive." */            \
+	FIELD_MAP_OF(S, tags, .flags = FIELD_NOCASE, .max = 40, .keys = TAG_KEY_PATTERN, \
 		     .pattern = TAG_VALUE_PATTERN, .doc = "Additional tags."),           \
 		FIELD(S, permissions_boundary,                                           \
 		      .pattern = "arn:aws[a-z-]*:iam::([0-9]{12}|aws):policy/.{1,512}",  \

@@ -15,6 +15,7 @@ struct taint {
 	const char *effect;
 };
 extern const struct field taint_in[];
+extern const char *const taint_unique[]; /* a node has each key and effect once */
 
 #define FIELD_GROUP_PATH(S, m)                                                           \
 	FIELD(S, m, .flags = FIELD_REQUIRED | FIELD_PATH, .meant = meant_group_name,     \
@@ -30,7 +31,8 @@ extern const struct field taint_in[];
 			     .pattern = LABEL_VALUE_PATTERN,                             \
 			     .doc = "Kubernetes labels of the nodes."),                  \
 		FIELD_STRUCT(S, taints, struct taint, taint_in, .flags = FIELD_MANY,     \
-			     .max = 50, .doc = "Kubernetes taints of the nodes."),       \
+			     .max = 50, .unique = taint_unique,                          \
+			     .doc = "Kubernetes taints of the nodes."),                  \
 		FIELD(S, deep_health_checks, .max = 2, .one_of = deep_health_checks,     \
 		      .doc = "Checks to run before a node accepts work."),               \
 		FIELD(S, threads_per_core, .min = 1, .max = 2, .unit = "threads",        \

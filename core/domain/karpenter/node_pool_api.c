@@ -58,6 +58,8 @@ static const struct field class_ref_in[] = {
 	      .doc = "Name of the node class."),
 	FIELD_END};
 
+static const char *const taint_unique[] = {"key", "effect", NULL};
+
 static const struct field taint_in[] = {
 	FIELD(struct taint, key, .flags = FIELD_REQUIRED, .min = 1, .max = 316,
 	      .doc = "Key of the taint."),
@@ -84,7 +86,8 @@ static const struct field create_node_pool_in[] = {
 		     .keys = LABEL_KEY_PATTERN, .pattern = LABEL_VALUE_PATTERN,
 		     .doc = "Labels of the nodes."),
 	FIELD_STRUCT(struct create_node_pool, taints, struct taint, taint_in,
-		     .flags = FIELD_MANY, .max = 50, .doc = "Taints of the nodes."),
+		     .flags = FIELD_MANY, .max = 50, .unique = taint_unique,
+		     .doc = "Taints of the nodes."),
 	FIELD_MAP_OF(
 		struct create_node_pool, limits, .max = 20,
 		.example = "{\"nvidia.com/gpu\": \"16\"}",
