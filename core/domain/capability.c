@@ -266,6 +266,20 @@ static bool check_confirm(const struct call *c, const json_t *in, struct err *e)
 		"target.");
 }
 
+/* Nobody confirms what is refused all the same. */
+static bool may_go_on(struct call *c, const json_t *in, const void *decoded,
+		      struct err *e)
+{
+	const bool confirmed = check_confirm(c, in, e);
+	struct err sooner = {0};
+
+	if ((confirmed && !c->opt.dry_run) || !c->cap->first ||
+	    c->cap->first(c, decoded, &sooner))
+		return confirmed;
+	*e = sooner;
+	return false;
+}
+
 /*
  * The plan of a change that is no operation: one step, our own. It has a
  * digest like every plan, so that a caller can treat all mutations alike.
@@ -308,7 +322,7 @@ static bool run(struct call *c, const json_t *in, struct reply *ret, struct err 
 	if (!field_decode(cap->in ? cap->in : options_none, in, c->arena, decoded, e))
 		return false;
 	c->meant = field_encode(cap->in ? cap->in : options_none, decoded, c->arena);
-	if (!check_confirm(c, in, e))
+	if (!may_go_on(c, in, decoded, e))
 		return false;
 	if (plans && !plan_change(c, decoded, ret, e))
 		return false;

@@ -133,6 +133,9 @@ struct capability {
 	const struct field *out;
 	const char *done_by; /* CAP_LONG: the capability that tells completion */
 	const char *target;  /* name of the input member that `confirm` must equal */
+	/* Asked for a plan, and before a confirmation is asked for: refuses what run()
+	 * would refuse with it, too. Changes nothing; NULL: nothing. */
+	bool (*first)(struct call *c, const void *in, struct err *e);
 	bool (*run)(struct call *c, const void *in, struct reply *ret, struct err *e);
 };
 

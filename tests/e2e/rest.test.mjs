@@ -217,6 +217,37 @@ test('orders: cancel is 202 with the operation, its place and its key', async ()
 	assert.match(plan.json.plan_digest, /^[0-9a-f]{64}$/);
 });
 
+/* Nobody confirms what is refused all the same; nor is a plan made of it. */
+test('orders: an operation that has ended says so before a confirmation is asked for', async () => {
+	const ended = state => {
+		const id = operation(s);
+
+		psql(s, `update operation set state = '${state}', ended_at = now() where id = '${id}'`);
+		return id;
+	};
+	const told = async (id, verb, body, query = '') => {
+		const r = await call(s, 'POST', `/api/v1/operations/${id}:${verb}${query}`, {role: 'operator', body});
+
+		return [r.status, r.json.code, r.json.seen ?? ''];
+	};
+
+	for (const state of ['succeeded', 'failed', 'cancelled']) {
+		const id = ended(state);
+		const over = [409, 'state-conflict', state];
+
+		for (const query of ['', '?dry_run=plan', `?confirm=${id}`])
+			assert.deepEqual(await told(id, 'cancel', {undo: true}, query), over, `${state} ${query}`);
+		assert.deepEqual(await told(id, 'answer', {choice: 'yes'}, '?dry_run=plan'), over);
+		assert.deepEqual(await told(id, 'answer', {choice: 'yes'}), over);
+	}
+	const done = ended('succeeded');
+
+	for (const query of ['', '?dry_run=plan'])
+		assert.deepEqual(await told(done, 'retry', {}, query), [409, 'state-conflict', 'succeeded'], query);
+	/* What goes on is asked for as before. */
+	assert.deepEqual((await told(operation(s), 'cancel', {undo: true})).slice(0, 2), [422, 'confirmation-needed']);
+});
+
 test('tokens: made once, used, listed without secret, revoked at once, audited', async () => {
 	const plan = await call(s, 'POST', '/api/v1/tokens?dry_run=plan', {...admin, body: {name: 'x', role: 'viewer', principal: 'p1'}});
 	const made = await call(s, 'POST', `/api/v1/tokens?plan_digest=${plan.json.plan_digest}`, {...admin,

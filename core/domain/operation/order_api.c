@@ -27,6 +27,27 @@ static bool accepted(struct call *c, const char *id, struct reply *ret)
 	return true;
 }
 
+/* The operation as it is, or NULL. */
+static const json_t *operation_now(struct call *c, const char *id, struct err *e)
+{
+	struct str doc;
+	int64_t version;
+
+	if (!journal_get(c->db, c->arena, id, &doc, &version, e))
+		return NULL;
+	return json_parse(c->arena, doc, e);
+}
+
+/* In the words of order_refuse_state() in sql/migrations. */
+static bool refuse_state(const char *id, const json_t *op, const char *wanted,
+			 struct err *e)
+{
+	const char *status = json_str_or(op, "status", "?");
+
+	err_set(e, ERR_STATE_CONFLICT, "Operation %s is %s.", id, status);
+	return err_field(e, "", status, wanted);
+}
+
 /* --- retry ------------------------------------------------------------- */
 
 struct retry_operation {
@@ -47,6 +68,17 @@ static bool run_retry(struct call *c, const void *in, struct reply *ret, struct 
 	       accepted(c, r->id, ret);
 }
 
+static bool first_retry(struct call *c, const void *in, struct err *e)
+{
+	const char *id = ((const struct retry_operation *)in)->id;
+	const json_t *op = operation_now(c, id, e);
+
+	if (!op || json_bool_or(op, "retryable", false))
+		return op != NULL;
+	return refuse_state(id, op,
+			    "an operation that failed or was cancelled without undo", e);
+}
+
 extern const struct capability cap_retry_operation;
 const struct capability cap_retry_operation = {
 	.name = "retry_operation",
@@ -62,6 +94,7 @@ const struct capability cap_retry_operation = {
 	.in_size = sizeof(struct retry_operation),
 	.out = operation_out,
 	.done_by = "get_operation",
+	.first = first_retry,
 	.run = run_retry,
 };
 
@@ -80,20 +113,22 @@ static const struct field cancel_operation_in[] = {
 		     "if not possible."),
 	FIELD_END};
 
-/* Undo is promised only where a kind has one; else said before anything stops. */
-static bool can_undo(struct call *c, const char *id, struct err *e)
+/*
+ * Undo is promised only where a kind has one; else said before anything stops. One that
+ * was cancelled without is not undone any more.
+ */
+static bool can_undo(const char *id, const json_t *op, struct err *e)
 {
-	struct str doc;
-	int64_t version;
-	const json_t *op;
-	const struct kind *k;
+	const struct kind *k = kind_find(kinds, json_str_or(op, "kind", ""));
 
-	if (!journal_get(c->db, c->arena, id, &doc, &version, e))
-		return false;
-	op = json_parse(c->arena, doc, e);
-	k = kind_find(kinds, json_str_or(op, "kind", ""));
-	if (!op || !k || k->undo || json_bool_or(op, "done", false))
-		return op != NULL;
+	if (streq(json_str_at(op, "state"), "cancelled") &&
+	    json_bool_or(op, "retryable", false)) {
+		refuse_state(id, op, "an operation that has not ended", e);
+		return err_fix(e, "result.still_wanted lists what continues and the call "
+				  "that stops it.");
+	}
+	if (!k || k->undo || json_bool_or(op, "done", false))
+		return true;
 	err_set(e, ERR_STATE_CONFLICT, "\"%s\" cannot be undone", k->title);
 	err_field(e, "/undo", "true", "false");
 	return err_fix(e,
@@ -102,13 +137,28 @@ static bool can_undo(struct call *c, const char *id, struct err *e)
 		       k->no_undo);
 }
 
+static bool first_cancel(struct call *c, const void *in, struct err *e)
+{
+	const struct cancel_operation *x = in;
+	const json_t *op = operation_now(c, x->id, e);
+	const char *state = json_str_or(op, "state", "");
+
+	if (!op)
+		return false;
+	if (streq(state, "succeeded") || streq(state, "failed"))
+		return refuse_state(x->id, op, "an operation that has not ended", e);
+	return !x->undo || can_undo(x->id, op, e);
+}
+
 static bool run_cancel(struct call *c, const void *in, struct reply *ret, struct err *e)
 {
 	const struct cancel_operation *x = in;
 	const struct order o =
 		order_of(c, x->id, json_packf(c->arena, "{s:b}", "undo", x->undo));
 
-	if (x->undo && !can_undo(c, x->id, e))
+	const json_t *op = x->undo ? operation_now(c, x->id, e) : NULL;
+
+	if (x->undo && (!op || !can_undo(x->id, op, e)))
 		return false;
 	return journal_cancel(c->db, c->arena, &o, &ret->json, e) &&
 	       accepted(c, x->id, ret);
@@ -131,6 +181,7 @@ const struct capability cap_cancel_operation = {
 	.out = operation_out,
 	.done_by = "get_operation",
 	.target = "id",
+	.first = first_cancel,
 	.run = run_cancel,
 };
 
@@ -162,6 +213,16 @@ static bool run_answer(struct call *c, const void *in, struct reply *ret, struct
 	       accepted(c, x->id, ret);
 }
 
+static bool first_answer(struct call *c, const void *in, struct err *e)
+{
+	const char *id = ((const struct answer_operation *)in)->id;
+	const json_t *op = operation_now(c, id, e);
+
+	if (!op || streq(json_str_at(op, "state"), "held"))
+		return op != NULL;
+	return refuse_state(id, op, "an operation that needs a decision", e);
+}
+
 extern const struct capability cap_answer_operation;
 const struct capability cap_answer_operation = {
 	.name = "answer_operation",
@@ -177,5 +238,6 @@ const struct capability cap_answer_operation = {
 	.in_size = sizeof(struct answer_operation),
 	.out = operation_out,
 	.done_by = "get_operation",
+	.first = first_answer,
 	.run = run_answer,
 };
