@@ -118,6 +118,7 @@ struct step_ctx {
 	bool planning;           /* dry_run: nothing will be sent */
 	const json_t *planned;   /* planning: the plan's rows so far; NULL else */
 	struct verdict verdict;
+	const char *gone;  /* see step_gone() */
 	json_t *resources; /* list, applied at settle: see step_own() */
 	json_t *catalog;   /* list, applied at settle: see step_catalog() */
 	json_t *events;    /* list, applied at settle: see step_event() */
@@ -315,6 +316,13 @@ void step_catalog(struct step_ctx *c, const char *kind, const char *name, json_t
 		  json_t *observed);
 /* Removes the row; of kind "cluster": all rows of the cluster. */
 void step_uncatalog(struct step_ctx *c, const char *kind, const char *name);
+/*
+ * `object`, of which something was asked, exists no longer or is on its way out, by
+ * somebody else's hand: when the step fails for it, what it was asked for does not come
+ * any more, and the call that would stop it finds nothing. Rows of the step's phase,
+ * and those that are about `object`, then leave result.still_wanted.
+ */
+void step_gone(struct step_ctx *c, const char *object);
 /* A line of the operation's timeline. data is stolen; NULL: none. */
 void step_event(struct step_ctx *c, const char *what, json_t *data);
 /* What is lost with it, for the plan: whoever confirms, confirms this list. Stolen;

@@ -76,18 +76,30 @@ void left_keep(struct walk *w)
 			w->left);
 }
 
-void left_met(struct walk *w)
+/* Those that the step is about, and those of the object, if one is named. */
+static void meet(struct walk *w, const char *object)
 {
 	const char *phase = w->step->phase ? w->step->phase : "";
 	const char *key;
 	json_t *row;
 
-	if (!w->step->wait)
-		return;
 	json_object_foreach(json_object_get(w->ctx.data, member), key, row)
 		if (streq(json_str_at(row, "phase"), phase) ||
-		    streq(json_str_at(row, "until"), w->step->name))
+		    streq(json_str_at(row, "until"), w->step->name) ||
+		    (object && streq(json_str_at(row, "object"), object)))
 			json_put_bool(row, "met", true);
+}
+
+void left_met(struct walk *w)
+{
+	if (w->step->wait)
+		meet(w, NULL);
+}
+
+void left_gone(struct walk *w)
+{
+	if (w->ctx.gone)
+		meet(w, w->ctx.gone);
 }
 
 void left_from_stage(struct walk *w)

@@ -181,6 +181,8 @@ bool walk_settle(struct walk *w, struct err *e)
 		find_next(w);
 	if (v->kind == VERDICT_WAIT || v->kind == VERDICT_RETRY)
 		schedule(w);
+	if (v->kind == VERDICT_FAIL)
+		left_gone(w);
 	if (v->kind == VERDICT_FAIL && w->step->on_fail && !w->final &&
 	    !effect_is_unknown(w)) {
 		w->step->on_fail(&w->ctx);

@@ -181,6 +181,11 @@ static void put_or_null(json_t *o, const char *name, const char *z)
 	json_object_set_new(o, name, z ? json_string(z) : json_null());
 }
 
+void step_gone(struct step_ctx *c, const char *object)
+{
+	c->gone = object;
+}
+
 void step_own(struct step_ctx *c, const char *type, const char *id, const char *arn,
 	      const char *state)
 {

@@ -69,13 +69,15 @@ void walk_webhook(struct walk *w, const struct exchange *x, const struct answer 
 bool walk_settle(struct walk *w, struct err *e) __attribute__((warn_unused_result));
 
 /*
- * left.c: what stays wanted in the cloud. note: the call is about to be sent, or may
- * have been; keep: with what came of it, at settle; listed: rows that no wait has seen
- * come, our stages' too, or NULL; from_stage: takes over what a stage has listed.
+ * left.c: what stays wanted in the cloud. gone: it does not, without its object. note:
+ * the call is about to be sent, or may have been; keep: with what came of it, at settle;
+ * listed: rows that no wait has seen come, our stages' too, or NULL; from_stage: takes
+ * over what a stage has listed.
  */
 void left_note(struct walk *w, const struct exchange *x);
 void left_keep(struct walk *w);
 void left_met(struct walk *w);
+void left_gone(struct walk *w);
 void left_from_stage(struct walk *w);
 void left_undone(struct walk *w); /* the undo has succeeded: nothing is wanted */
 void left_tell(struct walk *w);

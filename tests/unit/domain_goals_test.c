@@ -21,7 +21,8 @@ static const struct scene moved[] = {
 	{"moved by somebody", SCALE, .data = "{" SEEN("wait_group") "}",
 	 .answers = GROUP("'TargetCount':0,'CurrentCount':0"),
 	 .says = {"fail goal-moved human", "set to 6 nodes and now has a target of 0",
-		  "changed by another user", "A retry requests them again", "!done"}},
+		  "!gone:", "changed by another user", "A retry requests them again",
+		  "!done"}},
 	{"moved by the autoscaler", SCALE, .data = "{" SEEN("wait_group") "}",
 	 .answers = CLUSTER("'AutoScaling':{'Mode':'Enable'},'InstanceGroups':[{"
 			    "'InstanceGroupName':'g','TargetCount':1,'CurrentCount':1}]"),
@@ -48,18 +49,32 @@ static const struct scene moved[] = {
 	 .says = {"fail no-capacity"}},
 	{"group gone", SCALE, .data = "{" SEEN("wait_group") "}",
 	 .answers = CLUSTER("'InstanceGroups':[]"),
-	 .says = {"fail goal-moved",
+	 .says = {"fail goal-moved", "gone: g",
 		  "the instance group g was deleted outside InstantStart"}},
 	{"group on its way out", SCALE, .data = "{" SEEN("wait_group") "}",
 	 .answers = GROUP("'TargetCount':6,'CurrentCount':6,'Status':'Deleting'"),
-	 .says = {"fail goal-moved",
+	 .says = {"fail goal-moved", "gone: g",
 		  "the instance group g was deleted outside InstantStart"}},
 	{"cluster gone", SCALE, .data = "{" SEEN("wait_group") "}",
-	 .says = {"fail goal-moved",
+	 .says = {"fail goal-moved", "gone: g",
 		  "the HyperPod cluster demo was deleted outside InstantStart"}},
 	{"not allowed to look is not gone", SCALE, .data = "{" SEEN("wait_group") "}",
 	 .answers = "{'sagemaker:DescribeCluster':{'!':'AccessDeniedException'}}",
-	 .says = {"fail cloud-denied", "cannot be read", "!was deleted"}},
+	 .says = {"fail cloud-denied", "cannot be read", "!was deleted", "!gone:"}},
+	{"a later try finds the group gone", .kind = "scale_instance_group",
+	 .step = "read_group", .input = "{'group_name':'g','count':6}",
+	 .answers = CLUSTER("'InstanceGroups':[]"),
+	 .says = {"no instance group named g", "gone: g"}},
+	{"the next batch finds the group gone", .kind = "scale_instance_group",
+	 .step = "add_nodes", .input = "{'group_name':'g','count':60}",
+	 .data = "{'continuous':true,'more':60,'from':0,'added':[['a']],'wish':{'count':60}}",
+	 .answered = "{'Failed':[{'ErrorCode':'InstanceGroupNotFound','FailedCount':10,"
+		     "'Message':'no group g'}],'Successful':[]}",
+	 .says = {"fail cloud-not-found", "gone: g"}},
+	{"labels of a group that was deleted", .kind = "update_instance_group",
+	 .step = "wait_update", .input = "{'group_name':'g','labels':{'team':'red'}}",
+	 .data = "{" SEEN("wait_update") "}", .answers = CLUSTER("'InstanceGroups':[]"),
+	 .says = {"fail goal-moved", "was deleted outside", "gone: g"}},
 	{"another cluster of the name", .kind = "create_hyperpod_cluster",
 	 .step = "wait_nodes", .input = "{'group_name':'g','count':2}",
 	 .data = "{'hyperpod_arn':'arn:ours'," SEEN("wait_nodes") "}",
@@ -94,7 +109,7 @@ static const struct scene moved[] = {
 	 .says = {"done"}},
 	{"stack deleted by somebody", .kind = "create_eks_control_plane",
 	 .step = "wait_stack", .data = "{" SEEN("wait_stack") "}",
-	 .says = {"fail goal-moved",
+	 .says = {"fail goal-moved", "gone: instantstart-demo",
 		  "the stack instantstart-demo was deleted outside InstantStart"}},
 	{"stack of the name, another one", .kind = "create_eks_control_plane",
 	 .step = "wait_stack", .data = "{'stack_id':'ours'," SEEN("wait_stack") "}",
@@ -106,8 +121,14 @@ static const struct scene moved[] = {
 	 .data = "{" SEEN("wait_stack") "}",
 	 .answers = "{'cloudformation:DescribeStacks':{'Stacks':[{'StackId':'ours',"
 		    "'StackStatus':'DELETE_IN_PROGRESS'}]}}",
-	 .says = {"fail goal-moved",
+	 .says = {"fail goal-moved", "gone: instantstart-demo",
 		  "the stack instantstart-demo is being deleted outside InstantStart (DELETE_IN_PROGRESS)"}},
+	/* It is billed as before. */
+	{"stack whose deletion has failed", .kind = "create_eks_control_plane",
+	 .step = "wait_stack", .data = "{" SEEN("wait_stack") "}",
+	 .answers = "{'cloudformation:DescribeStacks':{'Stacks':[{'StackId':'ours',"
+		    "'StackStatus':'DELETE_FAILED'}]}}",
+	 .says = {"fail goal-moved", "(DELETE_FAILED)", "!gone:"}},
 	{"stack updated by somebody since", .kind = "create_eks_control_plane",
 	 .step = "wait_stack",
 	 .answers = "{'cloudformation:DescribeStacks':{'Stacks':[{'StackId':'ours',"
@@ -117,24 +138,40 @@ static const struct scene moved[] = {
 	 .step = "pod_identity_wait",
 	 .data = "{'eks':{'name':'demo'},'_left':{'a':{'step':'pod_identity_install'}}," SEEN(
 		 "pod_identity_wait") "}",
-	 .says = {"noted: fail goal-moved",
+	 .says = {"noted: fail goal-moved", "gone: eks-pod-identity-agent",
 		  "the add-on eks-pod-identity-agent was removed outside InstantStart during its installation"}},
 	{"operator removed before it was ready", .kind = "set_training_operator",
 	 .step = "ready", .input = "{'feature':'training_operator'}",
 	 .data = "{'eks':{'name':'demo'},'_left':{'a':{'step':"
 		 "'training_operator_install'}}," SEEN("ready") "}",
-	 .says = {"fail goal-moved",
+	 .says = {"fail goal-moved", "gone: ",
 		  "was removed outside InstantStart during its installation", "!done"}},
 	{"node pool removed while it came", .kind = "create_node_pool",
 	 .step = "wait_ready", .input = "{'name':'p'}",
 	 .data = "{" SEEN("wait_ready") "}",
-	 .says = {"fail goal-moved", "the node pool p was deleted outside InstantStart"}},
+	 .says = {"fail goal-moved", "the node pool p was deleted outside InstantStart",
+		  "gone: p"}},
 	{"group gone during an update", .kind = "update_cluster_software",
 	 .step = "follow_update",
 	 .data = "{'before':{'g':{'status':''}}," SEEN("follow_update") "}",
 	 .answers = CLUSTER("'InstanceGroups':[]"),
+	 /* The others are updated all the same. */
 	 .says = {"fail goal-moved",
-		  "the instance group g was deleted outside InstantStart", "!done"}},
+		  "the instance group g was deleted outside InstantStart", "!done",
+		  "!gone:"}},
+	{"cluster gone during an update", .kind = "update_cluster_software",
+	 .step = "follow_update",
+	 .data = "{'before':{'g':{'status':''}}," SEEN("follow_update") "}",
+	 .says = {"fail goal-moved", "the HyperPod cluster demo was deleted",
+		  "gone: demo"}},
+	{"cluster gone before autoscaling was on", .kind = "set_autoscaling",
+	 .step = "wait_autoscaling", .input = "{'enabled':true}",
+	 .data = "{" SEEN("wait_autoscaling") "}",
+	 .says = {"fail goal-moved", "no longer exists", "gone: demo"}},
+	{"cluster gone before tiered checkpointing was on",
+	 .kind = "set_tiered_checkpointing", .step = "conclude",
+	 .input = "{'enabled':true}", .data = "{" SEEN("conclude") "}",
+	 .says = {"fail goal-moved", "no longer exists", "gone: demo"}},
 	{"switched back meanwhile", .kind = "set_tiered_checkpointing",
 	 .step = "conclude", .input = "{'enabled':true}",
 	 .data = "{" SEEN("conclude") "}", .answers = CLUSTER("'InstanceGroups':[]"),
@@ -146,6 +183,48 @@ static const struct scene moved[] = {
 Test(goals, moved)
 {
 	scenes_hold(moved, sizeof(moved) / sizeof(moved[0]));
+}
+
+/* What was asked of it does not come, and its stop call would find nothing. */
+Test(goals, what_is_gone_is_not_still_wanted)
+{
+	static const struct {
+		const char *gone, *listed; /* the rows that stay, by their call */
+	} rows[] = {
+		{NULL, "add group other "},
+		{"g", "other "},
+		{"h", "group "},
+	};
+	const struct kind *kind = kind_find(kinds, "scale_instance_group");
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct arena a;
+		struct walk w;
+		struct buf calls;
+		size_t j;
+		json_t *row;
+
+		arena_init(&a, 0);
+		w = (struct walk){.a = &a, .step = kind_step(kind, "wait_group")};
+		w.ctx = (struct step_ctx){
+			.arena = &a,
+			.step = w.step,
+			.gone = rows[i].gone,
+			.events = json_new_list(&a),
+			.data = scene_tree(
+				&a,
+				"{'_left':{"
+				"'a':{'call':'add','phase':'nodes','object':'g','goes_on':'x'},"
+				"'b':{'call':'group','phase':'group','object':'g','goes_on':'x'},"
+				"'c':{'call':'other','phase':'group','object':'h','goes_on':'x'}}}")};
+		left_gone(&w);
+		left_tell(&w);
+		buf_init(&calls, &a, 256);
+		json_array_foreach(json_at(w.ctx.verdict.result, "still_wanted"), j, row)
+			buf_printf(&calls, "%s ", json_str_or(row, "call", "?"));
+		cr_expect_str_eq(buf_cstr(&calls), rows[i].listed);
+		arena_free(&a);
+	}
 }
 
 /* --- chosen again ---------------------------------------------------------------------

@@ -11,6 +11,7 @@
  *	call ec2:CreateSubnet: sentence {request}
  *	advance, done, goto STEP (before which a failure that is only noted is said)
  *	warning: text          (and one line for every other event)
+ *	gone: object           (of step_gone())
  *	saved: {data}
  *
  * in which, as in the rows, ' stands for ".
@@ -143,6 +144,8 @@ static inline void scene_say(struct buf *b, const struct step_ctx *c,
 		buf_printf(b, "\n%s: %s", json_str_or(event, "what", ""),
 			   json_str_or(event, "data.text",
 				       json_text(c->arena, json_at(event, "data"))));
+	if (c->gone)
+		buf_printf(b, "\ngone: %s", c->gone);
 	buf_printf(b, "\nsaved: %s", json_text(c->arena, c->data));
 	for (i = 0; i < b->len; i++)
 		if (b->p[i] == '"')

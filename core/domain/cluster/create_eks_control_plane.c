@@ -290,6 +290,10 @@ static const char *stack_moved(struct step_ctx *c)
 	const char *made = json_str_at(c->data, "stack_id");
 	const char *status = stack_status(c);
 
+	/* One whose deletion has failed is still there, and billed. */
+	if (stack_missing(c) ||
+	    (str_starts(status, "DELETE_") && !streq(status, "DELETE_FAILED")))
+		step_gone(c, name_stack(c));
 	if (stack_missing(c))
 		return arena_printf(c->arena,
 				    "the stack %s was deleted outside InstantStart",

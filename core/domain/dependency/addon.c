@@ -299,11 +299,13 @@ static const char *addon_moved(struct step_ctx *c)
 
 	if (!component_wanted(c, k) || !step_has_sent(c, install))
 		return NULL;
-	if (saw_missing(c, "addon") || streq(status, "DELETING"))
+	if (saw_missing(c, "addon") || streq(status, "DELETING")) {
+		step_gone(c, k->addon);
 		return arena_printf(c->arena,
 				    "the add-on %s was removed outside InstantStart "
 				    "during its installation",
 				    k->addon);
+	}
 	return NULL;
 }
 

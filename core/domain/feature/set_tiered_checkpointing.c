@@ -125,9 +125,11 @@ static const char *tiered_moved(struct step_ctx *c)
 	const int64_t share = json_int_or(c->input, "memory_percent", 0);
 	const json_t *cluster = saw(c, "hyperpod");
 
-	if (saw_missing(c, "hyperpod"))
+	if (saw_missing(c, "hyperpod")) {
+		step_gone(c, hyperpod_name(c));
 		return arena_printf(c->arena, "the HyperPod cluster %s no longer exists",
 				    hyperpod_name(c));
+	}
 	if (!cluster || update_cluster_is_busy(json_str_or(cluster, "ClusterStatus", "")))
 		return NULL;
 	if (is_on(cluster) != on)

@@ -272,6 +272,7 @@ static const char *ready_moved(struct step_ctx *c)
 	if (!step_has_sent(c, arena_printf(c->arena, "%s_install", f->name)) ||
 	    !(saw_missing(c, key) || streq(status, "DELETING")))
 		return NULL;
+	step_gone(c, f->component->addon);
 	return arena_printf(c->arena,
 			    "the add-on %s was removed outside InstantStart during its "
 			    "installation",

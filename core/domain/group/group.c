@@ -43,6 +43,9 @@ bool group_must_be(struct step_ctx *c)
 	const json_t *cluster = saw(c, "hyperpod");
 	struct err *e;
 
+	/* What an earlier try has asked for does not come to it any more. */
+	if (!group_live(c))
+		step_gone(c, group_name(c));
 	if (!cluster) {
 		e = step_fail(c, ERR_CLOUD_NOT_FOUND, "There is no HyperPod cluster %s",
 			      hyperpod_name(c));

@@ -135,6 +135,8 @@ static void add_refused(struct step_ctx *c, const json_t *fault)
 			  group_name(c));
 		return;
 	}
+	if (streq(code, "InstanceGroupNotFound"))
+		step_gone(c, group_name(c));
 	e = step_fail(c,
 		      streq(code, "InstanceGroupNotFound") ? ERR_CLOUD_NOT_FOUND
 							   : ERR_CLOUD_REFUSED,

@@ -387,11 +387,14 @@ static const char *follow_moved(struct step_ctx *c)
 	json_t *before;
 
 	if (saw_missing(c, "hyperpod") ||
-	    streq(json_str_at(cluster, "ClusterStatus"), "Deleting"))
+	    streq(json_str_at(cluster, "ClusterStatus"), "Deleting")) {
+		step_gone(c, hyperpod_name(c));
 		return arena_printf(c->arena,
 				    "the HyperPod cluster %s was deleted outside "
 				    "InstantStart",
 				    hyperpod_name(c));
+	}
+	/* The update of the other groups goes on without it. */
 	json_object_foreach(json_at(c->data, "before"), name, before) {
 		const json_t *g = cluster ? group_in(cluster, name) : before;
 		const char *image = json_str_at(g, "DesiredImageReleaseVersion");

@@ -283,16 +283,20 @@ static const char *change_moved(struct step_ctx *c)
 	struct err ignored = {0};
 	const json_t *spec;
 
-	if (saw_missing(c, "hyperpod"))
+	if (saw_missing(c, "hyperpod")) {
+		step_gone(c, group_name(c));
 		return arena_printf(c->arena, "the HyperPod cluster %s no longer exists",
 				    hyperpod_name(c));
+	}
 	if (!saw(c, "hyperpod"))
 		return NULL;
-	if (!group_live(c) || streq(json_str_at(group_live(c), "Status"), "Deleting"))
+	if (!group_live(c) || streq(json_str_at(group_live(c), "Status"), "Deleting")) {
+		step_gone(c, group_name(c));
 		return arena_printf(
 			c->arena,
 			"the instance group %s was deleted outside InstantStart",
 			group_name(c));
+	}
 	spec = group_spec(group_live(c), c->arena, &ignored);
 	for (size_t i = 0; spec && i < N_CHANGES; i++)
 		if (!is_wanted(c, spec, &changes[i]))

@@ -288,7 +288,8 @@ static const char *target_moved(struct step_ctx *c)
 		last);
 }
 
-const char *watch_moved(struct step_ctx *c)
+/* Without its cluster or its group; NULL: both are there, or it was not seen. */
+static const char *group_gone(struct step_ctx *c)
 {
 	const json_t *cluster = saw(c, "hyperpod");
 	const char *made = json_str_at(c->data, "hyperpod_arn");
@@ -315,6 +316,17 @@ const char *watch_moved(struct step_ctx *c)
 			c->arena,
 			"the instance group %s was deleted outside InstantStart",
 			step_input(c, "group_name"));
+	return NULL;
+}
+
+const char *watch_moved(struct step_ctx *c)
+{
+	const char *gone = group_gone(c);
+
+	if (gone)
+		step_gone(c, step_input(c, "group_name"));
+	if (gone || !saw(c, "hyperpod"))
+		return gone;
 	note_reached(c);
 	return target(c) == wanted(c) ? NULL : target_moved(c);
 }

@@ -155,10 +155,12 @@ static const char *moved(struct step_ctx *c)
 {
 	const json_t *there = saw(c, "object");
 
-	if (saw_missing(c, "object") || json_at(there, "metadata.deletionTimestamp"))
+	if (saw_missing(c, "object") || json_at(there, "metadata.deletionTimestamp")) {
+		step_gone(c, name_of(c));
 		return arena_printf(c->arena,
 				    "the %s %s was deleted outside InstantStart",
 				    about(c)->what, name_of(c));
+	}
 	if (there && !object_covers(there, about(c)->wanted(c)))
 		return arena_printf(c->arena,
 				    "the %s %s was changed outside InstantStart",

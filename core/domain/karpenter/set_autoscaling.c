@@ -251,6 +251,8 @@ static const char *autoscaling_moved(struct step_ctx *c)
 	const enum karpenter_state state = autoscaling_actual(c).state;
 	const bool is_on = state == KARPENTER_ON || state == KARPENTER_TURNING_ON;
 
+	if (saw_missing(c, "hyperpod") && on)
+		step_gone(c, hyperpod_name(c));
 	if (saw_missing(c, "hyperpod"))
 		/* Off is off, when it goes with the cluster, too. */
 		return on ? arena_printf(c->arena,
