@@ -113,13 +113,13 @@ struct step_ctx {
 	/* The last issue of this step's effect whose outcome is unknown. */
 	bool issued_before;
 	int64_t issued_at_ms;
-	const char *issued_item; /* of that call; NULL: none, or none was named */
-	const char *item;        /* effect item; plan() may set it: "addon/vpc-cni" */
-	bool planning;           /* dry_run: nothing will be sent */
-	const json_t *planned;   /* planning: the plan's rows so far; NULL else */
+	const char *item;      /* effect item; plan() may set it: "addon/vpc-cni" */
+	bool planning;         /* dry_run: nothing will be sent */
+	const json_t *planned; /* planning: the plan's rows so far; NULL else */
 	struct verdict verdict;
 	const char *gone;  /* see step_gone() */
 	json_t *resources; /* list, applied at settle: see step_own() */
+	json_t *promised;  /* list or NULL: see step_promise() */
 	json_t *catalog;   /* list, applied at settle: see step_catalog() */
 	json_t *events;    /* list, applied at settle: see step_event() */
 	json_t *at_stake;  /* planning: list, see step_stake(); NULL else */
@@ -309,6 +309,13 @@ const char *step_input(const struct step_ctx *c, const char *path);
  */
 void step_own(struct step_ctx *c, const char *type, const char *id, const char *arn,
 	      const char *state);
+/*
+ * plan() says beside its call what step_own() will say of the answer: stored with the
+ * intent, and written when the answer never comes but a later look at the step's
+ * objects finds that the call has come true. Then nobody knows the row but the intent.
+ */
+void step_promise(struct step_ctx *c, const char *type, const char *id,
+		  const char *state);
 /* A row of the catalog: desired and observed state; one of them may be NULL:
  * unchanged. Both are stolen. Without either the step fails: a tree that could
  * not be built must not be taken for a removal. */

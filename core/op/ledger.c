@@ -6,12 +6,34 @@
  * outcome that nobody knows, all of it is dropped, and the ledger keeps what was there:
  * the next look says what is so.
  */
+#include "core/json/tree.h"
 #include "core/op/walk.h"
 
 void walk_intend(struct walk *w)
 {
 	w->seen_resources = json_array_size(w->ctx.resources);
 	w->seen_catalog = json_array_size(w->ctx.catalog);
+	w->ctx.promised = NULL;
+}
+
+/*
+ * The request as the intent keeps it: with the rows that are written by effect_observed()
+ * when the call has come true and nobody has had its answer.
+ */
+const json_t *walk_with_ledger(struct walk *w, const json_t *request)
+{
+	const json_t *said = w->ctx.resources;
+	json_t *rows = w->ctx.promised ? w->ctx.promised : json_new_list(w->a);
+	json_t *with;
+
+	for (size_t i = w->seen_resources; i < json_array_size(said); i++)
+		json_push(rows, json_incref(json_array_get(said, i)));
+	if (json_array_size(rows) == 0)
+		return request;
+	with = json_deep_copy(request);
+	json_own(w->a, with);
+	json_object_set(with, "ledger", rows);
+	return with;
 }
 
 static void cut(json_t *list, size_t n)

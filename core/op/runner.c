@@ -45,9 +45,6 @@ static void fill_context(struct walk *w)
 		.try = cl->try,
 		.issued_before = cl->issued,
 		.issued_at_ms = cl->issued_at_ms,
-		.issued_item = cl->issued && cl->issued_item && cl->issued_item[0]
-				       ? cl->issued_item
-				       : NULL,
 		.resources = json_new_list(w->a),
 		.catalog = json_new_list(w->a),
 		.events = json_new_list(w->a),

@@ -328,7 +328,7 @@ bool walk_effect(struct walk *w, const struct exchange *x, struct err *e)
 		.effect = w->step->effect,
 		.name = f.name,
 		.digest = f.digest,
-		.request = f.request,
+		.request = walk_with_ledger(w, f.request),
 	};
 	if (!journal_intent(w->r->db, w->a, &w->claim, &i, &f.intent, e))
 		return false;

@@ -186,8 +186,8 @@ void step_gone(struct step_ctx *c, const char *object)
 	c->gone = object;
 }
 
-void step_own(struct step_ctx *c, const char *type, const char *id, const char *arn,
-	      const char *state)
+static json_t *resource_row(const char *type, const char *id, const char *arn,
+			    const char *state)
 {
 	json_t *row = json_object();
 
@@ -195,7 +195,20 @@ void step_own(struct step_ctx *c, const char *type, const char *id, const char *
 	put_or_null(row, "id", id);
 	put_or_null(row, "arn", arn);
 	put_or_null(row, "state", state);
-	json_push(c->resources, row);
+	return row;
+}
+
+void step_own(struct step_ctx *c, const char *type, const char *id, const char *arn,
+	      const char *state)
+{
+	json_push(c->resources, resource_row(type, id, arn, state));
+}
+
+void step_promise(struct step_ctx *c, const char *type, const char *id, const char *state)
+{
+	if (!c->promised)
+		c->promised = json_new_list(c->arena);
+	json_push(c->promised, resource_row(type, id, NULL, state));
 }
 
 static void catalog_row(struct step_ctx *c, const char *kind, const char *name,

@@ -91,6 +91,7 @@ enum effect_outcome walk_outcome(const struct walk *w, const struct answer *ans,
 				 bool repeat);
 void walk_intend(struct walk *w);
 void walk_forget_intended(struct walk *w);
+const json_t *walk_with_ledger(struct walk *w, const json_t *request);
 
 /* goal.c: true when what the step waits for was moved: a verdict is set. */
 bool goal_moved(struct step_ctx *c);

@@ -253,6 +253,7 @@ void teardown_subnets_plan(struct step_ctx *c, struct exchange *x)
 	own_missing_subnets(c);
 	if (!id)
 		return;
+	step_promise(c, "ec2:subnet", id, "gone");
 	remove_one(c, x, AWS_EC2_DeleteSubnet,
 		   json_packf(c->arena, "{s:s}", "SubnetId", id), id,
 		   "Delete the compute subnet");

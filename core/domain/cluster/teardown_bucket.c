@@ -92,11 +92,29 @@ static void abort_one(struct step_ctx *c, struct exchange *x)
 	}
 }
 
+static const char *object_id(struct step_ctx *c, const json_t *version)
+{
+	return arena_printf(c->arena, "%s/%s", name_bucket(c),
+			    json_str_or(version, "Key", ""));
+}
+
+static void promise_gone(struct step_ctx *c, const json_t *versions)
+{
+	size_t i;
+	json_t *v;
+
+	json_array_foreach(versions, i, v)
+		step_promise(c, "s3:object", object_id(c, v), "gone");
+}
+
 void teardown_objects_plan(struct step_ctx *c, struct exchange *x)
 {
 	json_t *versions = going(c);
 
 	if (json_array_size(versions) > 0) {
+		/* A batch is told from the one before it, whose answer may be lost. */
+		c->item = object_id(c, json_array_get(versions, 0));
+		promise_gone(c, versions);
 		bucket_delete_versions(c, x, name_bucket(c), versions);
 	} else if (json_bool_or(saw(c, "objects"), "IsTruncated", false)) {
 		pass_page(c); /* of other clusters alone: passed over, once and for all */
@@ -149,10 +167,7 @@ static void note_gone(struct step_ctx *c, const json_t *faults)
 
 	json_array_foreach(going(c), i, v)
 		if (!failed(faults, v))
-			step_own(c, "s3:object",
-				 arena_printf(c->arena, "%s/%s", name_bucket(c),
-					      json_str_or(v, "Key", "")),
-				 NULL, "gone");
+			step_own(c, "s3:object", object_id(c, v), NULL, "gone");
 }
 
 static void not_deleted(struct step_ctx *c, const struct answer *a, const json_t *fault)

@@ -97,6 +97,7 @@ static void bound_to_other(struct step_ctx *c, struct exchange *x,
 	if (k->is_feature && (step_tagged_cluster(c, json_at(one, "tags")) ||
 			      json_bool_or(c->input, "adopt", false))) {
 		c->item = arena_printf(c->arena, "%s%s", unbind, id);
+		step_promise(c, "eks:pod-identity", id, "gone");
 		exchange_aws(x, AWS_EKS_DeletePodIdentityAssociation,
 			     json_packf(c->arena, "{s:s, s:s}", "clusterName",
 					eks_name(c), "associationId", id));
@@ -120,12 +121,6 @@ void identity_plan(struct step_ctx *c, struct exchange *x)
 
 	if (!component_bound(c, k))
 		return;
-	/* Unbound by the call whose answer never came. */
-	if (c->issued_item && str_starts(c->issued_item, unbind) &&
-	    !streq(json_str_or(one, "associationId", ""),
-		   c->issued_item + strlen(unbind)))
-		step_own(c, "eks:pod-identity", c->issued_item + strlen(unbind), NULL,
-			 "gone");
 	if (one && !streq(json_str_or(one, "roleArn", ""), role)) {
 		bound_to_other(c, x, k, one, role);
 		return;

@@ -116,9 +116,6 @@ void remove_identity_plan(struct step_ctx *c, struct exchange *x)
 	const json_t *one = json_at(saw(c, "one"), "association");
 	const char *id = json_str_at(one, "associationId");
 
-	/* By the call whose answer never came. */
-	if (!id && c->issued_item)
-		step_own(c, "eks:pod-identity", c->issued_item, NULL, "gone");
 	if (!id || component_kept(c, k))
 		return;
 	if (!goes(c, k, json_at(one, "tags"))) {
@@ -126,6 +123,7 @@ void remove_identity_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	}
 	c->item = id;
+	step_promise(c, "eks:pod-identity", id, "gone");
 	exchange_aws(x, AWS_EKS_DeletePodIdentityAssociation,
 		     json_packf(c->arena, "{s:s, s:s}", "clusterName", eks_name(c),
 				"associationId", id));
