@@ -51,6 +51,12 @@ const char *helm_release_record(const json_t *secret_list)
 	return json_str_at(newest(secret_list), "metadata.name");
 }
 
+const json_t *helm_release_just(const json_t *secret_list, struct arena *a)
+{
+	return json_packf(a, "{s:{s:s*}}", "preconditions", "uid",
+			  json_str_at(newest(secret_list), "metadata.uid"));
+}
+
 bool helm_release_going(const json_t *secret_list)
 {
 	return json_str_at(newest(secret_list), "metadata.deletionTimestamp") != NULL;

@@ -135,13 +135,15 @@ static void recover(struct step_ctx *c, struct exchange *x, const struct compone
 	eks_target(c, &t);
 	c->item = arena_printf(c->arena, "recover/%lld", (long long)revision);
 	if (forget)
-		exchange_kube(x, &t,
-			      &(struct kube_request){
-				      .verb = KUBE_DELETE,
-				      .api = "v1",
-				      .plural = "secrets",
-				      .ns = k->ns,
-				      .name = helm_release_record(saw(c, "secrets"))});
+		exchange_kube(
+			x, &t,
+			&(struct kube_request){
+				.verb = KUBE_DELETE,
+				.api = "v1",
+				.plural = "secrets",
+				.ns = k->ns,
+				.name = helm_release_record(saw(c, "secrets")),
+				.body = helm_release_just(saw(c, "secrets"), c->arena)});
 	else
 		exchange_helm(x, &t, &r);
 	x->what = arena_printf(c->arena, "Recover the Helm release %s, stuck in %s",
