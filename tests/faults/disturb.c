@@ -69,8 +69,9 @@ static void stall(struct harness *h)
 	h->cur = frozen;
 	str_copy(h->op, sizeof(h->op), op);
 	harness_sync(frozen);
-	/* Of several operations the other may have had others to carry on. */
-	if (fence(frozen) != gen)
+	/* Of several operations the other may have had others to carry on; once fenced,
+	 * though, what it does in a second stall is its own work, too. */
+	if (h->frozen || fence(frozen) != gen)
 		h->frozen = harness_snapshot(h);
 }
 
