@@ -144,7 +144,8 @@ struct leaves {
 	const char *until;   /* step of another phase that has seen it come, or NULL */
 	const char *no_stop; /* why no call of ours stops it; NULL: tell() gives one */
 	/*
-	 * Adds `object`, `wanted` and `before` to the row, and step_stop(). false:
+	 * Adds `object`, `wanted` and `before` to the row, and step_stop(); `goes_on`
+	 * where the answer was the call's end but what it gave stays. false:
 	 * nothing goes on after all. NULL: the row stays as it is. Pure; after absorb().
 	 */
 	bool (*tell)(struct step_ctx *c, json_t *row);
@@ -323,6 +324,12 @@ void step_catalog(struct step_ctx *c, const char *kind, const char *name, json_t
 		  json_t *observed);
 /* Removes the row; of kind "cluster": all rows of the cluster. */
 void step_uncatalog(struct step_ctx *c, const char *kind, const char *name);
+/*
+ * What the step would send is so already, by an operation that ended before its time
+ * and left it behind: from here on this one answers for it, in what it lists and undoes.
+ * The step has `leaves`. Nothing comes of it in a plan.
+ */
+void step_left_behind(struct step_ctx *c, const struct exchange *x);
 /*
  * `object`, of which something was asked, exists no longer or is on its way out, by
  * somebody else's hand: when the step fails for it, what it was asked for does not come

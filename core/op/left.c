@@ -38,42 +38,56 @@ bool step_has_sent_any(const struct step_ctx *c)
 
 /* --- rows ----------------------------------------------------------------------- */
 
-void left_note(struct walk *w, const struct exchange *x)
+static json_t *row_of(const struct step_ctx *c, const struct step *s,
+		      const struct exchange *x)
 {
 	const char *goes_on = exchange_goes_on(x);
-	const char *name = exchange_name(x, w->a);
+	const char *name = exchange_name(x, c->arena);
 
-	w->left = json_packf(
-		w->a, "{s:s, s:s*, s:s, s:s, s:s, s:b}", "what", x->what ? x->what : name,
-		"goes_on", goes_on, "call", name, "step", w->step->name, "phase",
-		w->step->phase ? w->step->phase : "", "met", goes_on == NULL);
+	return json_packf(c->arena, "{s:s, s:s*, s:s, s:s, s:s, s:b}", "what",
+			  x->what ? x->what : name, "goes_on", goes_on, "call", name,
+			  "step", s->name, "phase", s->phase ? s->phase : "", "met",
+			  goes_on == NULL);
 }
 
-void left_keep(struct walk *w)
+void left_note(struct walk *w, const struct exchange *x)
 {
-	const struct leaves *l = w->step->leaves;
-	struct step_ctx *c = &w->ctx;
-	const char *item = w->out.item ? w->out.item : "";
+	w->left = row_of(&w->ctx, w->step, x);
+}
 
-	if (!w->left || w->out.effect == EFFECT_REFUSED || w->given_up)
-		return;
-	if (l && l->tell && !l->tell(c, w->left))
-		json_put_bool(w->left, "met", true);
+static void keep(struct step_ctx *c, const struct step *s, const char *item, json_t *row)
+{
+	const struct leaves *l = s->leaves;
+
+	if (l && l->tell)
+		json_put_bool(row, "met", !l->tell(c, row) || !json_at(row, "goes_on"));
 	if (l) {
-		json_put_str(w->left, "cost", l->cost);
-		json_put_str(w->left, "until", l->until);
+		json_put_str(row, "cost", l->cost);
+		json_put_str(row, "until", l->until);
 	}
-	if (json_at(w->left, "goes_on") && !json_at(w->left, "stop"))
-		json_put_str(w->left, "no_stop",
+	if (json_at(row, "goes_on") && !json_at(row, "stop"))
+		json_put_str(row, "no_stop",
 			     l && l->no_stop ? l->no_stop
 					     : "InstantStart has no call to stop it.");
 	if (!json_object_get(c->data, member))
 		json_object_set_new(c->data, member, json_object());
 	json_object_set(json_object_get(c->data, member),
-			json_at(w->left, "goes_on")
-				? arena_printf(w->a, "%s %s", w->step->name, item)
-				: w->step->name,
-			w->left);
+			json_at(row, "goes_on")
+				? arena_printf(c->arena, "%s %s", s->name, item)
+				: s->name,
+			row);
+}
+
+void left_keep(struct walk *w)
+{
+	if (w->left && w->out.effect != EFFECT_REFUSED && !w->given_up)
+		keep(&w->ctx, w->step, w->out.item ? w->out.item : "", w->left);
+}
+
+void step_left_behind(struct step_ctx *c, const struct exchange *x)
+{
+	if (!c->planning)
+		keep(c, c->step, c->item ? c->item : "", row_of(c, c->step, x));
 }
 
 /* Those that the step is about, and those of the object, if one is named. */

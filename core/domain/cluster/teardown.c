@@ -72,6 +72,9 @@ void teardown_role_plan(struct step_ctx *c, struct exchange *x)
 
 	if (!saw_ok(c, "role")) {
 		step_own(c, "iam:role", role_of(c), NULL, "gone");
+		/* The storages' rights went with the driver's role. */
+		if (*(const enum role_purpose *)c->step->arg == ROLE_S3_CSI)
+			step_own(c, "iam:role-policy", "*", NULL, "gone");
 		return;
 	}
 	if (!step_tagged_cluster(c, json_at(saw(c, "role"), "Role.Tags")))

@@ -46,6 +46,26 @@ static void bucket_plan(struct step_ctx *c, struct exchange *x)
 			  "a bucket that the InstantStart role can list");
 }
 
+/* --- what the catalog says of it ------------------------------------------------------
+ */
+
+static json_t *described(struct step_ctx *c, const char *status)
+{
+	return json_pack("{s:s, s:s, s:s, s:s, s:s*, s:s, s:s, s:b}", "name",
+			 storage_name(c), "type", "s3", "bucket", storage_bucket(c),
+			 "namespace", storage_namespace(c), "prefix",
+			 step_input(c, "prefix"), "volume", storage_volume(c), "status",
+			 status, "read_only", json_bool_or(c->input, "read_only", false));
+}
+
+static void note(struct step_ctx *c, const char *status)
+{
+	step_catalog(
+		c, "storage",
+		arena_printf(c->arena, "%s/%s", storage_namespace(c), storage_name(c)),
+		json_deep_copy(c->input), described(c, status));
+}
+
 /* --- the driver's right to it --------------------------------------------------- */
 
 static json_t *policy_document(struct step_ctx *c)
@@ -74,6 +94,28 @@ static json_t *by_policy(struct step_ctx *c)
 			  "PolicyName", storage_policy(c));
 }
 
+/* It was mounted before this operation: what it has is not this one's to take away. */
+static bool stands(const struct step_ctx *c)
+{
+	return json_bool_or(c->data, "stands", false);
+}
+
+/* It stays when the operation ends before its time, whatever becomes of the mount. */
+static bool tell_grant(struct step_ctx *c, json_t *row)
+{
+	json_put_str(row, "object", storage_bucket(c));
+	json_put_str(row, "goes_on",
+		     arena_printf(c->arena,
+				  "the S3 CSI driver may still use the bucket %s",
+				  storage_bucket(c)));
+	step_stop(row, "delete_storage",
+		  json_pack("{s:s, s:s, s:s}", "cluster", c->target, "name",
+			    storage_name(c), "namespace", storage_namespace(c)));
+	return !stands(c);
+}
+
+static const struct leaves leaves_grant = {.tell = tell_grant};
+
 static bool grant_observe(struct step_ctx *c, struct exchange *x)
 {
 	return read_aws(c, x, "role", AWS_IAM_GetRole,
@@ -87,6 +129,7 @@ static void grant_plan(struct step_ctx *c, struct exchange *x)
 {
 	const char *text = json_str_at(saw(c, "policy"), "PolicyDocument");
 	json_t *wanted = policy_document(c), *in;
+	struct exchange put = {.via = VIA_NONE};
 	struct err ignored;
 	const json_t *present =
 		text ? json_parse(c->arena, str_of(text), &ignored) : NULL;
@@ -111,13 +154,19 @@ static void grant_plan(struct step_ctx *c, struct exchange *x)
 			c->target);
 		return;
 	}
-	if (present && json_equal(present, wanted))
-		return;
+	step_own(c, "iam:role-policy", storage_grant_id(c), NULL, "made");
+	/* From here on there is something that delete_storage takes away. */
+	if (!stands(c) && !c->planning)
+		note(c, "partial");
 	in = by_policy(c);
 	json_put_str(in, "PolicyDocument", json_text(c->arena, wanted));
-	exchange_aws(x, AWS_IAM_PutRolePolicy, in);
-	x->what = arena_printf(c->arena, "Allow the S3 CSI driver to use the bucket %s",
-			       storage_bucket(c));
+	exchange_aws(&put, AWS_IAM_PutRolePolicy, in);
+	put.what = arena_printf(c->arena, "Allow the S3 CSI driver to use the bucket %s",
+				storage_bucket(c));
+	if (!present || !json_equal(present, wanted))
+		*x = put;
+	else if (!stands(c))
+		step_left_behind(c, &put);
 }
 
 static void grant_absorb(struct step_ctx *c, const struct answer *a)
@@ -132,15 +181,6 @@ static void grant_absorb(struct step_ctx *c, const struct answer *a)
 
 /* --- done --------------------------------------------------------------------------- */
 
-static json_t *described(struct step_ctx *c, const char *status)
-{
-	return json_pack("{s:s, s:s, s:s, s:s, s:s*, s:s, s:s, s:b}", "name",
-			 storage_name(c), "type", "s3", "bucket", storage_bucket(c),
-			 "namespace", storage_namespace(c), "prefix",
-			 step_input(c, "prefix"), "volume", storage_volume(c), "status",
-			 status, "read_only", json_bool_or(c->input, "read_only", false));
-}
-
 static void finish_plan(struct step_ctx *c, struct exchange *x)
 {
 	(void)x;
@@ -148,10 +188,7 @@ static void finish_plan(struct step_ctx *c, struct exchange *x)
 		step_done(c, json_object());
 		return;
 	}
-	step_catalog(
-		c, "storage",
-		arena_printf(c->arena, "%s/%s", storage_namespace(c), storage_name(c)),
-		json_deep_copy(c->input), described(c, "mounted"));
+	note(c, "mounted");
 	step_done(c, described(c, "mounted"));
 }
 
@@ -165,7 +202,7 @@ static void finish_plan(struct step_ctx *c, struct exchange *x)
 /* Its claim, its volume, the driver's right; the data stays. */
 static bool undo(struct step_ctx *c, struct spawn *ret)
 {
-	if (!step_has_sent_any(c))
+	if (!step_has_sent_any(c) || stands(c))
 		return false;
 	ret->kind = "delete_storage";
 	ret->target = c->target;
@@ -198,7 +235,8 @@ static const struct step steps[] = {
 	 .observe = grant_observe,
 	 .seen = read_seen,
 	 .plan = grant_plan,
-	 .absorb = grant_absorb},
+	 .absorb = grant_absorb,
+	 .leaves = &leaves_grant},
 	KUBE_STEP("apply_namespace", "Create the namespace", mount_namespace,
 		  mount_absorb),
 	KUBE_STEP("apply_claim", "Apply the claim", mount_claim, mount_absorb),

@@ -208,6 +208,8 @@ static bool revoke_observe(struct step_ctx *c, struct exchange *x)
 
 static void revoke_plan(struct step_ctx *c, struct exchange *x)
 {
+	if (saw_missing(c, "policy"))
+		step_own(c, "iam:role-policy", storage_grant_id(c), NULL, "gone");
 	if (!saw_ok(c, "policy"))
 		return;
 	if (!step_tagged_cluster(c, json_at(saw(c, "role"), "Role.Tags"))) {
@@ -215,6 +217,7 @@ static void revoke_plan(struct step_ctx *c, struct exchange *x)
 			  name_role(c, ROLE_S3_CSI), c->target, storage_policy(c));
 		return;
 	}
+	step_own(c, "iam:role-policy", storage_grant_id(c), NULL, "gone");
 	exchange_aws(x, AWS_IAM_DeleteRolePolicy, by_policy(c));
 	x->what = arena_printf(c->arena,
 			       "Remove the driver's permission for the bucket of %s",

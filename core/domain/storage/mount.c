@@ -250,6 +250,11 @@ void mount_check_plan(struct step_ctx *c, struct exchange *x)
 	const json_t *known = volume_of_claim(c, volumes);
 
 	(void)x;
+	/* What a create that ended before its time has left is no storage yet. */
+	step_save(c, "stands",
+		  json_boolean(
+			  streq(json_str_at(saw(c, "claim"), "status.phase"), "Bound") &&
+			  !json_at(saw(c, "claim"), "metadata.deletionTimestamp")));
 	if (known)
 		step_save_str(c, "volume", json_str_at(known, "metadata.name"));
 	if (!claim_refused(c) && !volume_refused(c))

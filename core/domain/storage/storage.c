@@ -234,3 +234,9 @@ bool object_is_of_cluster(const struct step_ctx *c, const json_t *object)
 
 	return object_is_ours(object) && (!cluster || streq(cluster, name_label(c)));
 }
+
+const char *storage_grant_id(const struct step_ctx *c)
+{
+	return arena_printf(c->arena, "%s/%s", name_role(c, ROLE_S3_CSI),
+			    storage_policy(c));
+}

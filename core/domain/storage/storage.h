@@ -13,9 +13,10 @@
 const char *storage_name(const struct step_ctx *c); /* also the claim's name */
 const char *storage_namespace(const struct step_ctx *c);
 const char *storage_bucket(const struct step_ctx *c);
-const char *storage_volume(const struct step_ctx *c); /* the PV's name */
-const char *storage_policy(const struct step_ctx *c); /* inline policy's name */
-const char *storage_probe(const struct step_ctx *c);  /* the Job's name */
+const char *storage_volume(const struct step_ctx *c);   /* the PV's name */
+const char *storage_policy(const struct step_ctx *c);   /* inline policy's name */
+const char *storage_grant_id(const struct step_ctx *c); /* of the ledger */
+const char *storage_probe(const struct step_ctx *c);    /* the Job's name */
 
 /* Complete desired objects; new trees of the arena. */
 json_t *storage_volume_object(struct step_ctx *c);
