@@ -138,7 +138,8 @@ where l.key = 'cluster/' || $1
 select coalesce(json_agg(json_build_object('type', type, 'id', id) order by seq desc), '[]')::text
 	as doc
 from resource where cluster = $1 and state <> 'gone'
-	and type in ('ec2:vpc-cidr', 'cloudformation:stack', 'sagemaker:cluster', 'iam:oidc-provider')
+	and type in ('ec2:subnet', 'ec2:vpc-cidr', 'cloudformation:stack', 'sagemaker:cluster',
+		'iam:oidc-provider')
 
 -- The operations whose tag says that a thing is this cluster's: those that made what is
 -- recorded, and those whose record may be missing. $1 name.

@@ -236,24 +236,31 @@ bool teardown_subnets_observe(struct step_ctx *c, struct exchange *x)
 				    "subnet-id", "Values", ids)));
 }
 
-/* Those that we made and that are there no more, whoever told us of their end. */
-static void own_missing_subnets(struct step_ctx *c)
+/*
+ * One that we made and that no list shows: a list may miss what is young, for as long as
+ * a minute, so the deletion by id is what tells. NULL: all are told.
+ */
+static const char *unlisted_subnet(struct step_ctx *c)
 {
 	const json_t *there = json_at(saw(c, "owned"), "Subnets");
 	size_t i;
 	json_t *id;
 
 	json_array_foreach(owned_subnets(c), i, id)
-		if (saw_ok(c, "owned") &&
-		    !json_find(there, "SubnetId", json_string_value(id)))
-			step_own(c, "ec2:subnet", json_string_value(id), NULL, "gone");
+		if (saw_ok(c, "owned") && !c->planning &&
+		    !json_find(there, "SubnetId", json_string_value(id)) &&
+		    !json_object_get(json_at(c->data, "gone_subnets"),
+				     json_string_value(id)))
+			return json_string_value(id);
+	return NULL;
 }
 
 void teardown_subnets_plan(struct step_ctx *c, struct exchange *x)
 {
 	const char *id = json_str_at(subnet_ids(c), "0");
 
-	own_missing_subnets(c);
+	if (!id)
+		id = unlisted_subnet(c);
 	if (!id)
 		return;
 	step_promise(c, "ec2:subnet", id, "gone");
@@ -272,8 +279,11 @@ void teardown_subnets_absorb(struct step_ctx *c, const struct answer *a)
 			   holders ? holders : a->message);
 		return;
 	}
-	if (a->ok || a->errc == ERR_CLOUD_NOT_FOUND)
+	if (a->ok || a->errc == ERR_CLOUD_NOT_FOUND) {
 		step_own(c, "ec2:subnet", c->item, NULL, "gone");
+		step_save(c, arena_printf(c->arena, "gone_subnets.%s", c->item),
+			  json_true());
+	}
 	teardown_absorb(c, a);
 }
 
