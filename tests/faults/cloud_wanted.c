@@ -62,6 +62,17 @@ static void add_objects(json_t *w, const json_t *server)
 							o, "metadata.name", "?")));
 }
 
+/* Rights that were given to a role beside its own: those to the buckets of storages. */
+static void add_rights(json_t *w, const json_t *role)
+{
+	const char *name;
+	json_t *policy;
+
+	json_object_foreach(json_object_get(role, "_inline"), name, policy)
+		if (str_starts(name, "storage-"))
+			json_object_set_new(w, name, json_true());
+}
+
 /* A new tree: the same before and after an undo. */
 json_t *cloud_wanted(struct harness *h)
 {
@@ -78,6 +89,8 @@ json_t *cloud_wanted(struct harness *h)
 		if (!str_starts(json_str_or(o, "StackStatus", ""), "DELETE"))
 			json_object_set_new(w, json_str_or(o, "StackName", id),
 					    json_true());
+	json_object_foreach(cloud_table(lab(h)->cloud, "iam.role"), id, o)
+		add_rights(w, o);
 	json_object_foreach(json_object_get(cloud_state(lab(h)->cloud), "kube"), id, o)
 		add_objects(w, o);
 	return w;
@@ -106,6 +119,20 @@ static void must_be_listed(struct harness *h, const char *listed, const char *wh
 			      "I11: %s %s is still under way and the result does not "
 			      "list it: %s",
 			      what, name, listed);
+}
+
+/* A right that this operation gave, and that was not there before. */
+static void check_rights(struct harness *h, const char *listed)
+{
+	json_t *rights = json_own(&h->run, json_object()), *role, *v;
+	const char *id, *name;
+
+	json_object_foreach(cloud_table(lab(h)->cloud, "iam.role"), id, role)
+		add_rights(rights, role);
+	json_object_foreach(rights, name, v)
+		if (!json_object_get(lab(h)->wanted, name) &&
+		    !strstr(listed, "iam:PutRolePolicy"))
+			must_be_listed(h, listed, "the right", name);
 }
 
 static void check_groups(struct harness *h, const char *listed)
@@ -170,6 +197,7 @@ void cloud_check_wanted(struct harness *h)
 		return;
 	cloud_advance(lab(h)->cloud);
 	check_groups(h, listed);
+	check_rights(h, listed);
 	check_table(h, listed, "cloudformation.stack", "StackStatus", stacks,
 		    "StackName");
 	check_table(h, listed, "eks.addon", "status", addons, "addonName");
