@@ -252,11 +252,10 @@ static void component(const json_t *q, struct arena *a)
 	c.seen = json_new_object(a);
 	c.data = json_packf(a, "{s:{s:s,s:s}}", "eks", "name", c.target, "vpc_id",
 			    json_str_or(q, "vpc", "vpc-1"));
-	print(a, json_packf(a, "{s:s?,s:s,s:s?,s:s?,s:O?,s:s?}", "release", k->release, "ns",
-			    k->ns, "intercepts", k->intercepts, "guarded_by",
-			    k->guarded_by, "values",
-			    k->values ? k->values(&c) : NULL, "lacks",
-			    k->lacks ? k->lacks(&c) : NULL));
+	print(a, json_packf(a, "{s:s?,s:s,s:s?,s:s?,s:O?,s:s?}", "release", k->release,
+			    "ns", k->ns, "intercepts", k->intercepts, "guarded_by",
+			    k->guarded_by, "values", k->values ? k->values(&c) : NULL,
+			    "lacks", k->lacks ? k->lacks(&c) : NULL));
 }
 
 static void serve(struct driver *d, const json_t *q, struct arena *a)

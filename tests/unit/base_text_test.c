@@ -218,13 +218,11 @@ Test(err, a_person_is_always_told_what_to_do)
 		cr_expect(info->retry != RETRY_HUMAN || n > 0, "%s has no fix",
 			  info->slug);
 		cr_expect(n < sizeof(e.fix), "%s: too long", info->slug);
-		cr_expect(n == 0 || fix[n - 1] == '.', "%s: no sentence",
-			  info->slug);
+		cr_expect(n == 0 || fix[n - 1] == '.', "%s: no sentence", info->slug);
 		/* "never" and "repeat it" are two answers. */
 		if (info->retry == RETRY_NEVER)
-			cr_expect(!strstr(fix, "epeat") &&
-					  !strstr(fix, "etry"),
-				  "%s: %s", info->slug, fix);
+			cr_expect(!strstr(fix, "epeat") && !strstr(fix, "etry"), "%s: %s",
+				  info->slug, fix);
 		if (strstr(fix, "confirm"))
 			cr_expect_eq(info->retry, RETRY_HUMAN, "%s", info->slug);
 		e.retry = RETRY_HUMAN;

@@ -13,8 +13,8 @@
 #include "core/domain/feature/kinds.h"
 #include "core/domain/feature/toggle.h"
 #include "core/domain/hyperpod/bucket.h"
-#include "core/domain/step/read.h"
 #include "core/domain/step/owners.h"
+#include "core/domain/step/read.h"
 #include "core/domain/step/role.h"
 
 static const enum role_purpose inference = ROLE_INFERENCE;

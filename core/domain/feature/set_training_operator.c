@@ -11,8 +11,8 @@
 #include "core/domain/dependency/remove.h"
 #include "core/domain/feature/kinds.h"
 #include "core/domain/feature/toggle.h"
-#include "core/domain/step/read.h"
 #include "core/domain/step/owners.h"
+#include "core/domain/step/read.h"
 #include "core/domain/step/role.h"
 
 static const enum role_purpose training = ROLE_TRAINING_OPERATOR;

@@ -22,8 +22,7 @@ static const struct field phase_out[] = {
 	FIELD_END};
 
 static const struct field progress_out[] = {
-	OUT("done", FIELD_INT, .flags = FIELD_REQUIRED,
-	    .doc = "Phases completed."),
+	OUT("done", FIELD_INT, .flags = FIELD_REQUIRED, .doc = "Phases completed."),
 	OUT("total", FIELD_INT, .flags = FIELD_REQUIRED, .doc = "All phases."),
 	FIELD_END};
 
@@ -65,8 +64,7 @@ const struct field operation_out[] = {
 	OUT("phase", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Current phase."),
 	NESTED("phases", phase_out, FIELD_REQUIRED | FIELD_MANY,
 	       "Timeline of the phases."),
-	NESTED("progress", progress_out, FIELD_REQUIRED,
-	       "Phases completed."),
+	NESTED("progress", progress_out, FIELD_REQUIRED, "Phases completed."),
 	OUT("step", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Current step."),
 	OUT("attempt", FIELD_INT, .flags = FIELD_REQUIRED,
 	    .doc = "Number of retries after failures."),
