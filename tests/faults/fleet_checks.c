@@ -80,6 +80,27 @@ static void count_once(struct fleet *f, json_t *seen, const json_t *row)
 		      true);
 }
 
+/*
+ * What a step has deleted itself (an add-on that failed) it may make again, and what it
+ * has made since it may delete again: each ends what the other did.
+ */
+static void forget_opposite(json_t *seen, const json_t *row, const char *at)
+{
+	const char *now = json_str_or(row, "key", "");
+	const char *opposite = strstr(now, ":Delete")   ? ":Create"
+			       : strstr(now, ":Create") ? ":Delete"
+							: NULL;
+	const char *key;
+	void *next;
+	json_t *v;
+
+	if (!opposite || json_len_at(row, "effects") == 0)
+		return;
+	json_object_foreach_safe(seen, next, key, v)
+		if (strstr(key, opposite) && strstr(key, at) == key)
+			json_object_del(seen, key);
+}
+
 static void check_effects(struct fleet *f)
 {
 	json_t *class_of = classes(f), *seen = json_new_object(&f->h->run), *row;
@@ -91,6 +112,7 @@ static void check_effects(struct fleet *f)
 				     json_str_or(row, "step", ""));
 		const char *class = json_string_value(json_object_get(class_of, at));
 
+		forget_opposite(seen, row, at);
 		if (!class)
 			harness_blame(f->h, "I1: %s arrived without an intent", at);
 		else if (streq(class, "once"))
