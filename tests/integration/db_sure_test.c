@@ -542,7 +542,7 @@ static _Noreturn void write_many(int who, int n, int report)
 
 Test(db_sure, what_was_accepted_while_sessions_ended_is_there)
 {
-	enum { WRITERS = 3, EACH = 150 };
+	enum { WRITERS = 3, EACH = 250 };
 	const char *n_accepted;
 	char path[] = "/tmp/is-sure-XXXXXX";
 	const int report = mkstemp(path);
@@ -563,7 +563,7 @@ Test(db_sure, what_was_accepted_while_sessions_ended_is_there)
 				" <> pg_backend_pid() and state = 'active' order by random()"
 				" limit 1) x"),
 			NULL, 10);
-		usleep(40000); /* the attack's own rhythm */
+		usleep(15000); /* the attack's own rhythm: the writers may need a second */
 		while (left > 0 && waitpid(-1, NULL, WNOHANG) > 0)
 			left--;
 	}

@@ -83,7 +83,7 @@ Test(db, rows_and_errors)
 	cr_assert_not(DB(db, &a, &Q_installation_put, &r, &e, "444455556666", "r-1",
 			 "aws", "arn"));
 	cr_assert_eq(e.code, ERR_STATE_CONFLICT);
-	cr_assert(strstr(e.fix, "separate database") &&
+	cr_assert(strstr(e.fix, "database of its own") &&
 		  strstr(e.expected, "111122223333"));
 
 	large = arena_alloc(&a, LIMIT_DB_PARAM + 2);
