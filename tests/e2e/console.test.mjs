@@ -248,7 +248,7 @@ test('import, select and forget; delete wants the name typed and lists what is l
 	await button(page, 'Actions').click();
 	await page.getByRole('menuitem', {name: 'Forget'}).click();
 	await dialog(page).getByRole('button', {name: 'Forget'}).click();
-	await page.getByText(/twin is forgotten here/).waitFor();
+	await page.getByText(/twin was removed from the catalog/).waitFor();
 	await page.goto(`${s.url}/clusters/first`);
 	await button(page, 'Delete').click();
 	const sure = dialog(page).getByRole('button', {name: 'Delete', exact: true});

@@ -292,7 +292,7 @@ test('an EKS cluster that was made anew under its name, and one that is gone, ar
 		updated_at = now() - interval '1 hour' where name = 'fleet'`);
 	const other = await seen();
 
-	assert.match(other.trouble.join(), /The EKS cluster fleet is another one than was recorded here/);
+	assert.match(other.trouble.join(), /The EKS cluster fleet is not the one that was recorded/);
 	assert.notEqual(other.endpoint, 'https://OLD.example');
 	/* Deleted by hand: the look ends, and says what it has seen. */
 	await s.cloud.addFaults({service: 'eks', op: 'DescribeCluster', fault: 'error', status: 404,
