@@ -158,7 +158,7 @@ export async function leaks(s, {n = 10000, ops = 1000, parts = 6} = {})
 		samples.push(processes(s));
 	}
 	/*
-	 * A leak grows in most parts. A process that was first used late warms up
+	 * A leak grows in most parts, one jump of two is none. A process that was first used late warms up
 	 * then: its first two parts of work are left out, and with fewer than two
 	 * left there is nothing to judge.
 	 */
@@ -169,7 +169,7 @@ export async function leaks(s, {n = 10000, ops = 1000, parts = 6} = {})
 		const first = grown.findIndex(kb => kb > 0);
 		const judged = (first > 0 ? grown.slice(first + 2) : grown).sort((a, b) => a - b);
 
-		return judged.length < 2 ? 0 : judged[Math.floor(judged.length / 2)] * steps;
+		return judged.length < 2 ? 0 : judged[Math.floor((judged.length - 1) / 2)] * steps;
 	};
 	const growth = Object.entries(samples.at(-1)).map(([name, {pid}]) => {
 		if (samples.some(x => x[name]?.pid !== pid))
