@@ -27,8 +27,8 @@ static const struct field progress_out[] = {
 	FIELD_END};
 
 static const struct field actor_out[] = {
-	OUT("id", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Principal."),
-	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Title."), FIELD_END};
+	OUT("id", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Principal ID."),
+	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name."), FIELD_END};
 
 static const struct field links_out[] = {
 	OUT("self", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "URL of the operation."),
@@ -39,7 +39,8 @@ static const struct field next_out[] = {
 	OUT("tool", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Call to make next."),
 	OUT("arguments", FIELD_OBJECT, .flags = FIELD_REQUIRED | FIELD_OPEN,
 	    .doc = "Arguments of the call."),
-	OUT("why", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Description."), FIELD_END};
+	OUT("why", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Reason for the call."),
+	FIELD_END};
 
 #define NESTED(member, sub, flags_, doc_)                                                \
 	{                                                                                \
