@@ -52,7 +52,7 @@ static void requests(const struct metrics *m, struct buf *out)
 {
 	buf_adds(
 		out,
-		"# HELP instantstart_requests_total Answers by face and status class.\n# "
+		"# HELP instantstart_requests_total Responses by face and status class.\n# "
 		"TYPE instantstart_requests_total counter\n");
 	for (int f = 0; f < METRICS_FACES; f++)
 		for (int c = 1; c < METRICS_CLASSES; c++)
@@ -111,11 +111,11 @@ void metrics_text(const struct metrics *m, int in_line, struct db *db,
 	durations(m, out);
 	counter(out, "parked_total", "Requests passed to instantstart-live.", &m->parked);
 	counter(out, "slow_total", "Requests passed to the slow pool.", &m->slow);
-	buf_printf(out,
-		   "# HELP instantstart_slow_line Requests that ask the cloud, under way "
-		   "or waiting.\n# TYPE instantstart_slow_line gauge\n"
-		   "instantstart_slow_line %d\n",
-		   in_line);
+	buf_printf(
+		out,
+		"# HELP instantstart_slow_line Requests that call the cloud, running or waiting.\n# TYPE instantstart_slow_line gauge\n"
+		"instantstart_slow_line %d\n",
+		in_line);
 	counter(out, "refused_sign_ins_total", "Failed sign-ins (invalid link or token).",
 		&m->refused_sign_ins);
 	counter(out, "worker_starts_total", "Workers started.", &m->worker_starts);

@@ -14,8 +14,7 @@ static bool refuse(const struct aws *aws, const char *account, struct err *e)
 	const char *source = aws_credentials_source(aws->credentials);
 
 	err_set(e, ERR_CREDENTIALS,
-		"the credentials of %s are of the account %s, and this installation works "
-		"in %s: nothing was sent with them",
+		"the credentials from %s belong to the account %s, but this installation manages %s. Nothing was sent with them",
 		source ? source : "the environment", account, aws->account);
 	e->retry = RETRY_HUMAN;
 	return err_fix(e,

@@ -12,7 +12,7 @@ const char *simulate_cannot(const char *principal)
 	const char *kind = principal ? strstr(principal, ":iam::") : NULL;
 
 	if (!principal || !*principal)
-		return "it is not known yet who we are";
+		return "the caller's identity is not known yet";
 	if (str_has_suffix(str_of(principal), STR(":root")))
 		return "the account's root user has no policies that IAM simulates";
 	if (!kind || (!strstr(kind, ":role/") && !strstr(kind, ":user/")))

@@ -79,13 +79,13 @@ static const char *const dry_run_values[] = {"plan", NULL};
 	      .doc = "Unique; makes retries safe.")
 #define OPTION_QUEUE                                                                     \
 	FIELD(struct options_in, queue, .flags = FIELD_QUERY,                            \
-	      .doc = "Queue behind running ones.")
+	      .doc = "Wait behind running operations.")
 #define OPTION_RIGHTS                                                                    \
 	FIELD(struct options_in, accept_missing_rights, .flags = FIELD_QUERY,            \
-	      .doc = "Go on despite missing rights.")
+	      .doc = "Run even if permissions are missing.")
 #define OPTION_CONFIRM                                                                   \
 	FIELD(struct options_in, confirm, .flags = FIELD_QUERY, .max = 256,              \
-	      .doc = "Target's name, or the plan's confirm.")
+	      .doc = "Name of the target, or the plan's confirm.")
 
 #define OPTION_STAKES                                                                    \
 	FIELD(struct options_in, confirm, .flags = FIELD_QUERY, .max = 256,              \

@@ -286,12 +286,13 @@ static void check_map(struct check *c, const struct place *at, const struct fiel
 		if (f->keys && !matches(c, f->keys, name))
 			refuse_name(c, &here, f, name);
 		else if (f->flags & FIELD_NOCASE && field_same_name(value, name))
-			refuse_repeat(c, &here, name,
-				      arena_printf(c->arena,
-						   "is the same name as %s: upper and "
-						   "lower case do not differ here",
-						   field_same_name(value, name)),
-				      "one of the two names");
+			refuse_repeat(
+				c, &here, name,
+				arena_printf(
+					c->arena,
+					"is the same name as %s: names are not case-sensitive here",
+					field_same_name(value, name)),
+				"one of the two names");
 		else if (!json_is_string(member))
 			refuse(c, &here, &each, member, "has the wrong type");
 		else

@@ -72,7 +72,7 @@ static bool on_line(void *ctx, const char *p, size_t n, bool cut)
 	if (n == 0)
 		return true;
 	if (cut)
-		return stop(w, KUBE_WATCH_RELIST, "a document larger than we take");
+		return stop(w, KUBE_WATCH_RELIST, "the document is too large");
 	arena_reset(&w->doc);
 	doc = json_parse(&w->doc, (struct str){p, n}, &e);
 	if (!doc)

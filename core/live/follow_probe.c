@@ -96,7 +96,7 @@ static void on_quiet(void *ctx)
 		return;
 	/* What the second look has seen must have come here by now. */
 	if (f->looked[0] && line_time_cmp(str_of(f->looked), str_of(f->last)) > 0) {
-		is_dead(f, "the log went on, and its connection was silent");
+		is_dead(f, "the log continued while its connection was silent");
 		return;
 	}
 	if (f->looked[0] || silent < f->up->probe_ms) {

@@ -90,10 +90,10 @@ static json_t *simulate(struct asker *k, json_t *in, struct answer *ans)
 static const char *why_not(const struct asker *k, const struct answer *ans)
 {
 	if (ans->errc == ERR_CLOUD_DENIED || ans->errc == ERR_CLOUD_FORBIDDEN)
-		return "iam:SimulatePrincipalPolicy is not allowed to us";
+		return "InstantStart is not allowed iam:SimulatePrincipalPolicy";
 	if (ans->errc == ERR_CLOUD_NOT_FOUND)
 		return arena_printf(k->arena, "IAM does not know %s", k->principal);
-	return arena_printf(k->arena, "IAM did not tell: %s%s%s",
+	return arena_printf(k->arena, "IAM did not answer: %s%s%s",
 			    ans->code && *ans->code ? ans->code
 						    : errc_info(ans->errc)->title,
 			    ans->message && *ans->message ? ", " : "",
@@ -132,7 +132,7 @@ static struct right_verdict linked(struct asker *k, const char *resource,
 	if (ans.errc == ERR_CLOUD_NOT_FOUND)
 		return v;
 	return (struct right_verdict){RIGHT_NOT_KNOWN, BY_NOBODY,
-				      "it is not known whether that role is there"};
+				      "it is not known whether that role exists"};
 }
 
 static void judge(struct asker *k, const json_t *out, const json_t *need)

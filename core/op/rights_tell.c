@@ -97,13 +97,14 @@ const char *rights_unknown(const struct rights_found *f, struct arena *a)
 	const json_t *first = json_array_get(f->not_known, 0);
 
 	if (f->unasked)
-		return arena_printf(a, "our permissions could not be checked: %s",
+		return arena_printf(a,
+				    "InstantStart's permissions could not be checked: %s",
 				    f->unasked);
 	if (!first)
 		return NULL;
-	return arena_printf(a, "our permission for %s could not be checked: %s",
-			    names(a, f->not_known, "action"),
-			    json_str_or(first, "why", ""));
+	return arena_printf(
+		a, "InstantStart's permission for %s could not be checked: %s",
+		names(a, f->not_known, "action"), json_str_or(first, "why", ""));
 }
 
 bool rights_tell(struct runner *r, const json_t *needs, bool accepted, int64_t until_ms,

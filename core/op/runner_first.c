@@ -58,7 +58,7 @@ void walk_rights(struct walk *w)
 	if (unknown)
 		step_warn(&w->ctx, "not known: %s", unknown);
 	if (clock->mono_ms(clock) - w->start_mono_ms > w->lease_ms / 4) {
-		step_wait(&w->ctx, 0, "our rights, which took a while to look up");
+		step_wait(&w->ctx, 0, "the check of InstantStart's permissions");
 		w->exact_due = true;
 	}
 }

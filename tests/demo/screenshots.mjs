@@ -28,7 +28,7 @@ try {
 	await page.getByRole('textbox', {name: 'Name', exact: true}).fill('training');
 	await choose(page, /^Availability zone/, /us-west-2a/);
 	await choose(page, /^Instance type/, /ml\.g5\.12xlarge/);
-	await page.getByText('The quotas of the account suffice.').waitFor();
+	await page.getByText('The account quotas are sufficient.').waitFor();
 	await shot('create');
 	await page.getByRole('button', {name: 'Review plan'}).click();
 	await page.getByText(/changes in the cloud/).waitFor();
@@ -58,7 +58,7 @@ try {
 	await page.getByRole('textbox', {name: 'Name', exact: true}).fill('more');
 	await choose(page, /^Availability zone/, /us-west-2a/);
 	await choose(page, /^Instance type/, /ml\.g5\.12xlarge/);
-	await page.getByText('The quotas of the account suffice.').waitFor();
+	await page.getByText('The account quotas are sufficient.').waitFor();
 	await shot('add-group');
 	await prefer({mode: 'dark', density: 'compact'});
 	await page.goto(`${s.url}/clusters/training`);

@@ -45,7 +45,7 @@ const TASKS = {
 	},
 	'find the shortcuts, and the API call of a page': async ({p, k}) => {
 		await k.press('?');
-		await dialog(p).getByText('To the operations').waitFor();
+		await dialog(p).getByText('Go to operations').waitFor();
 		await k.press('Escape');
 		await dialog(p).waitFor({state: 'detached'});
 		await k.press('.');
@@ -78,7 +78,7 @@ const TASKS = {
 	'change colors': async ({p, k}) => {
 		await k.press('g', 's');
 		await h1(p, 'Settings');
-		await k.to(/BUTTON.*As the system/);
+		await k.to(/BUTTON.*System default/);
 		await k.press('ArrowRight', 'ArrowRight', 'Enter');
 		await p.waitForFunction(() => document.body.classList.contains('awsui-dark-mode'));
 	},
@@ -190,7 +190,7 @@ const TASKS = {
 		await k.enter(/BUTTON.*Cancel operation/);
 		await status(p, 'cancelled');
 		/* Words, what it costs, and the call that stops it; not the document of it. */
-		const goesOn = p.locator('main').getByText('The cloud goes on with this');
+		const goesOn = p.locator('main').getByText('Still in progress in the cloud');
 
 		await goesOn.waitFor();
 		await p.locator('main').getByText(/billed/).first().waitFor();

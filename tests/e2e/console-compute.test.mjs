@@ -126,7 +126,7 @@ test('an instance group: refused where it is filled in wrongly, planned, added, 
 
 test('nodes: listed with health and GPUs, one with its timeline, rebooted after its plan says what ends', async () => {
 	await visit('/nodes', /^Nodes/);
-	await main().getByText(/^2 nodes, looked at/).waitFor({timeout: 30000});
+	await main().getByText(/^2 nodes, checked/).waitFor({timeout: 30000});
 	await main().getByText('Schedulable').first().waitFor({timeout: 30000});
 	/* Both sides of the group: as many nodes as instances, and none alone. */
 	const {json: {items: [group]}} = await call(s, 'GET', '/api/v1/clusters/lab/groups', {role: 'viewer'});
@@ -145,7 +145,7 @@ test('nodes: listed with health and GPUs, one with its timeline, rebooted after 
 	works('trainer-0', (await call(s, 'GET', `/api/v1/clusters/lab/nodes/${id}`, {role: 'viewer'})).json.name);
 	await press('Reboot');
 	await dialog().getByText('sagemaker:BatchRebootClusterNodes', {exact: true}).waitFor();
-	await dialog().getByText('What ends with it').waitFor();
+	await dialog().getByText('What is lost or interrupted').waitFor();
 	await dialog().getByRole('cell', {name: /default\/trainer-0/}).waitFor();
 	assert(await dialog().getByRole('button', {name: 'Reboot', exact: true}).isDisabled(), 'before the node is typed');
 	await dialog().getByLabel(`To confirm, type ${id}`).fill(id);
@@ -249,14 +249,14 @@ test('nobody looks any longer: what was looked at goes grey, says since when, an
 	};
 
 	await visit('/nodes', /^Nodes/);
-	await main().getByText(/looked at .* ago/).first().waitFor();
+	await main().getByText(/checked .* ago/).first().waitFor();
 	assert.equal(await grey().count(), 0, 'it is fresh');
 	await stop(s, 'poller');
 	/* It finds out when it looks again, or when somebody comes back to it. */
 	await page.waitForTimeout(5100);
 	await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
-	await grey().filter({hasText: /looked at .* ago \(/}).waitFor();
-	await grows(grey().filter({hasText: /looked at/}));
+	await grey().filter({hasText: /checked .* ago \(/}).waitFor();
+	await grows(grey().filter({hasText: /checked/}));
 	assert(await grey().filter({hasText: 'Running'}).count() > 0, 'a status that nobody has seen for long is not green');
 
 	await visit('/dependencies', /^Dependencies/);

@@ -128,7 +128,7 @@ test('two browsers see the same change within a second, without polling', async 
 	/* Blocked WebSockets: long polls, and the page says so. */
 	await two.routeWebSocket('**/ws/events*', ws => ws.close({code: 1011}));
 	await two.reload();
-	await two.getByText('Live by polling').waitFor();
+	await two.getByText('Polling').waitFor();
 	change(s, id, 'a long poll');
 	await two.getByText('Waiting for a long poll').waitFor({timeout: 5000});
 	assert.deepEqual([...one.trouble, ...two.trouble], []);

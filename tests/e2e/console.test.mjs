@@ -75,12 +75,12 @@ test('signing in: a wrong secret says so, a used link leads here, a token and a 
 test('create: faults in place, choices from the cloud, reload and back, the plan, the panel to the end', async () => {
 	await page.getByRole('link', {name: 'Create cluster'}).first().click();
 	await button(page, 'Review plan').click();
-	await page.getByText('This is needed.').first().waitFor();
-	assert.equal(await page.getByText('This is needed.').count(), 3);
+	await page.getByText('This field is required.').first().waitFor();
+	assert.equal(await page.getByText('This field is required.').count(), 3);
 	await page.getByRole('textbox', {name: 'Name', exact: true}).fill('Not OK');
 	await page.getByText('The format is not valid. Example: demo').waitFor();
 	await fill(page, 'first');
-	await page.getByText('The quotas of the account suffice.').waitFor();
+	await page.getByText('The account quotas are sufficient.').waitFor();
 	await page.getByText('ml.g5.12xlarge for cluster usage: 100 of 100 left.').waitFor();
 	await page.reload();
 	await h1(page, 'Create a cluster');

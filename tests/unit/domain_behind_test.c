@@ -139,7 +139,7 @@ Test(domain_behind, a_node_that_cannot_begin_is_not_its_script_s_fault)
 		 .answers = "{" GROUP_WITH("gone") "," FAILED("") "," LOGS "}",
 		 .says = {"fail node-failed human",
 			  "have no role: arn:aws:iam::111122223333:role/gone",
-			  "Make the role again", "!Correct the script"}},
+			  "Create the role again", "!Correct the script"}},
 		{"made anew for another service", WATCH = TWO,
 		 .answers = "{" GROUP_WITH("r") "," FAILED("") "," TRUSTS(
 			 "ec2.amazonaws.com") "," LOGS "}",
@@ -180,7 +180,7 @@ Test(domain_behind, more_nodes_are_not_asked_for_with_a_role_that_is_gone)
 		 .answers = "{" GROUP_WITH("gone") "}", .says = {"!role/gone'"}},
 		{"gone", SCALE("3"), .step = "check_role",
 		 .data = "{'group_role':'arn:aws:iam::111122223333:role/gone'}",
-		 .says = {"fail state-conflict", "There is no role", "Make it again",
+		 .says = {"fail state-conflict", "There is no role", "Create it again",
 			  "!/execution_role_arn"}},
 		{"of another service", SCALE("3"), .step = "check_role",
 		 .data = "{'group_role':'arn:aws:iam::111122223333:role/r'}",
@@ -206,10 +206,10 @@ Test(domain_behind, a_cluster_that_is_being_upgraded_by_hand_is_waited_for)
 	static const struct scene rows[] = {
 		{"add-on", RECONCILING = "coredns_install",
 		 .answered = "{'!':'ResourceInUseException','message':'" BUSY "'}",
-		 .says = {"wait: EKS to take the add-on coredns: " BUSY, "!fail"}},
+		 .says = {"wait: EKS to accept the add-on coredns: " BUSY, "!fail"}},
 		{"identity", RECONCILING = "s3_csi_identity",
 		 .answered = "{'!':'ResourceInUseException','message':'" BUSY "'}",
-		 .says = {"wait: EKS to take the pod identity of", BUSY, "!fail"}},
+		 .says = {"wait: EKS to accept the pod identity of", BUSY, "!fail"}},
 		/* What is final keeps the cloud's own words to the end. */
 		{"the reason is not lost", RECONCILING = "conclude",
 		 .input = "{'components':['s3_csi']}",

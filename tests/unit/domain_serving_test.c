@@ -44,7 +44,7 @@ Test(domain_serving, an_operator_waits_for_a_node_that_runs_what_answers)
 		 .step = "cert_manager_node",
 		 .data = "{" EKS ",'bundled':{'load':true}}",
 		 .answers = "{" NODES(NODE(CHECKED)) "}",
-		 .says = {"wait: a node that takes pods", "would refuse services"}},
+		 .says = {"wait: a node that accepts pods", "webhooks reject services"}},
 		{.id = "it does not come along",
 		 INFERENCE,
 		 .step = "cert_manager_node",
@@ -63,7 +63,7 @@ Test(domain_serving, an_operator_waits_for_a_node_that_runs_what_answers)
 		 .data = "{" EKS "}",
 		 .answers = "{" NODES("") "}",
 		 .overdue = true,
-		 .says = {"fail dependency-failed human", "no node came",
+		 .says = {"fail dependency-failed human", "no node became ready",
 			  "Training operator was not installed"}},
 	};
 
@@ -84,8 +84,8 @@ Test(domain_serving, without_any_prospect_of_a_node_nothing_is_begun)
 		 .answers = "{" CLUSTER(",'InstanceGroups':[{'InstanceGroupName':'gpu',"
 					"'TargetCount':0}]") "," NODES("") "}",
 		 .says = {"fail state-conflict never",
-			  "A node for cert-manager's webhook is none, and no group wants one",
-			  "Give a group a node"}},
+			  "A node for cert-manager's webhook is missing, and every group has a count of 0",
+			  "Scale a group to at least one node"}},
 		{.id = "one is on its way",
 		 TRAINING,
 		 CHECK,

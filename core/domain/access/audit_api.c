@@ -19,7 +19,7 @@ static const struct field list_audit_in[] = {
 	FIELD(struct list_audit, limit, .min = 1, .max = 100, .dflt = "20",
 	      .doc = "Maximum number of items per page."),
 	FIELD(struct list_audit, cursor, .pattern = "[0-9]{1,18}",
-	      .doc = "next_cursor of the page before."),
+	      .doc = "next_cursor of the previous page."),
 	FIELD_END};
 
 static const struct field audit_out[] = {

@@ -46,7 +46,7 @@ static void access_not_known(struct step_ctx *c)
 
 	if (!e->fix[0])
 		err_fix(e,
-			"See what answers at %s (a proxy between us and it?), then retry.",
+			"Check what answers at %s, such as a proxy in between, then retry.",
 			step_get(c, "eks.endpoint"));
 }
 

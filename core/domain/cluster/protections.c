@@ -152,7 +152,7 @@ static const struct protection rights = {
 	rights_hold,
 	rights_unread,
 	"A service control policy or an explicit deny denies %s to the InstantStart "
-	"role. Have it allowed until the deletion is complete.",
+	"role. Ask its owner to allow it until the deletion is complete.",
 	.optional = true};
 
 const struct protection *const cluster_protections[] = {&stack, &control_plane,

@@ -151,7 +151,7 @@ static const char *lock_unread(struct step_ctx *c)
 		if (!saw_ok(c, lock_key(c, n)))
 			return saw_why(c, lock_key(c, n));
 	return n == LOCKS_MAX && looked_at(c, n)
-		       ? "the first versions have none, the others were not asked"
+		       ? "the first versions have none, and the others were not checked"
 		       : NULL;
 }
 
@@ -167,18 +167,15 @@ static bool lock_lets_go(struct step_ctx *c)
 			      "bucket %s: %s",
 			      name_bucket(c), kept);
 		err_field(e, "/delete_buckets", name_bucket(c),
-			  "a bucket whose objects may go");
+			  "a bucket without locked objects");
 		err_fix(e,
-			"Leave the bucket out of delete_buckets: it stays, the cluster "
-			"goes. Or wait until the date, or have the legal hold taken "
-			"off, then retry.");
+			"To keep the bucket, omit it from delete_buckets. To delete it, wait until the retention date or have the legal hold removed, then retry.");
 		return false;
 	}
 	if (saw_refused(c, "lock") && bucket_is_given_up(c)) {
 		e = step_fail_saw(
 			c, "lock",
-			"nothing was deleted: whether object lock keeps what is "
-			"in the bucket %s is not known: %s",
+			"nothing was deleted: could not check whether Object Lock protects the bucket %s: %s",
 			name_bucket(c), why);
 		if (!e->fix[0])
 			err_fix(e, "Allow the InstantStart role to read it "
@@ -192,10 +189,10 @@ static bool lock_lets_go(struct step_ctx *c)
 			"stay there",
 			name_bucket(c), kept);
 	else if (why)
-		step_not_known(c, "object_lock",
-			       "whether object lock keeps what is ours in the bucket %s "
-			       "(%s)",
-			       name_bucket(c), why);
+		step_not_known(
+			c, "object_lock",
+			"whether Object Lock protects InstantStart's objects in the bucket %s (%s)",
+			name_bucket(c), why);
 	return true;
 }
 

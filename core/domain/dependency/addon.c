@@ -199,7 +199,7 @@ void addon_absorb(struct step_ctx *c, const struct answer *a)
 
 	/* It is there already, or somebody changes it or the cluster at this moment. */
 	if (!a->ok && a->errc == ERR_CLOUD_CONFLICT) {
-		step_wait(c, 5, "EKS to take the add-on %s: %s", k->addon, a->message);
+		step_wait(c, 5, "EKS to accept the add-on %s: %s", k->addon, a->message);
 		return;
 	}
 	if (!a->ok) {

@@ -375,8 +375,7 @@ void chart_absorb(struct step_ctx *c, const struct answer *a)
 					  "Helm could not install %s", k->title);
 		err_because(e, "helm", a->code, a->text ? a->text : a->message, NULL);
 		err_fix(e,
-			"The cause is Helm's message. Resolve it or pin another version "
-			"of the chart, then retry. What was installed before is kept.");
+			"Resolve the cause that Helm reports, or pin another version of the chart, then retry. The earlier installation is kept.");
 		return;
 	}
 	step_own(c, "helm:release", arena_printf(c->arena, "%s/%s", k->ns, k->release),

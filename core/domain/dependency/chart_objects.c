@@ -145,13 +145,12 @@ static void say_unread(struct step_ctx *c, const struct component *k, struct fin
 
 	if (f->unread.n > 0)
 		step_not_known(c, "ownership",
-			       "whether these objects of %s are others': %s", k->title,
-			       listing_text(&f->unread));
+			       "whether these objects of %s belong to others: %s",
+			       k->title, listing_text(&f->unread));
 	if (unnamed > 0)
 		step_not_known(
 			c, "ownership",
-			"whose %lld objects of %s are that its chart does not name "
-			"plainly",
+			"who owns %lld objects of %s whose names the chart computes",
 			(long long)unnamed, k->title);
 }
 

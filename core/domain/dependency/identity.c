@@ -158,7 +158,7 @@ void identity_absorb(struct step_ctx *c, const struct answer *a)
 	const struct component *k = component_here(c);
 
 	if (!a->ok && a->errc == ERR_CLOUD_CONFLICT) {
-		step_wait(c, 3, "EKS to take the pod identity of %s: %s", k->title,
+		step_wait(c, 3, "EKS to accept the pod identity of %s: %s", k->title,
 			  a->message);
 		return;
 	}

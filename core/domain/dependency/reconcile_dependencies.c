@@ -198,7 +198,7 @@ static void conclude_plan(struct step_ctx *c, struct exchange *x)
 #define CHART_STEPS(prefix)                                                              \
 	{.name = prefix "_objects",                                                      \
 	 .phase = prefix,                                                                \
-	 .title = "See whose the objects of " prefix " are",                             \
+	 .title = "Check who owns the objects of " prefix,                               \
 	 .effect = EFFECT_READ,                                                          \
 	 .sees_errors = true,                                                            \
 	 .observe = chart_objects_observe,                                               \

@@ -58,13 +58,13 @@ json_t *serving_need(struct step_ctx *c, const struct feature *f)
 		found = "not yet";
 		detail = "the first one is waited for";
 	} else if (!is_served(c, f->component)) {
-		found = "none, and no group wants one";
+		found = "missing, and every group has a count of 0";
 		state = "blocked";
-		detail = "Give a group a node (its webhooks run there)";
+		detail = "Scale a group to at least one node (its webhooks run there)";
 	}
 	return json_packf(c->arena, "{s:s, s:s, s:s, s:s, s:s, s:s*}", "name", "node",
 			  "title", "A node for cert-manager's webhook", "found", found,
-			  "needed", "one that takes its pods", "state", state, "detail",
+			  "needed", "one that accepts its pods", "state", state, "detail",
 			  detail);
 }
 
@@ -86,15 +86,15 @@ void toggle_node_plan(struct step_ctx *c, struct exchange *x)
 	if (c->planning || is_served(c, f->component))
 		return;
 	if (intercepts(c, f->component))
-		step_wait(c, 20,
-			  "a node that takes pods: until those of the %s run, its "
-			  "webhooks would refuse %s",
-			  f->title, f->component->intercepts);
+		step_wait(
+			c, 20,
+			"a node that accepts pods. Until the pods of the %s run, its webhooks reject %s",
+			f->title, f->component->intercepts);
 	else
-		step_wait(c, 20,
-			  "a node for cert-manager's webhook, which judges what the %s "
-			  "brings",
-			  f->title);
+		step_wait(
+			c, 20,
+			"a node for cert-manager's webhook, which validates objects of the %s",
+			f->title);
 }
 
 void toggle_node_failed(struct step_ctx *c)
@@ -102,13 +102,10 @@ void toggle_node_failed(struct step_ctx *c)
 	const struct err was = c->verdict.error;
 	struct err *e = step_fail(
 		c, ERR_DEPENDENCY_FAILED,
-		"no node came that could run cert-manager's webhook: the %s was not "
-		"installed",
+		"no node became ready to run cert-manager's webhook: the %s was not installed",
 		toggle_feature(c)->title);
 
-	err_fix(e,
-		"See what keeps the nodes of the groups from being ready. When one is, "
-		"retry.");
+	err_fix(e, "Check why no node is ready (list_nodes). Retry when one is.");
 	for (size_t i = 0; i < was.n_causes; i++)
 		err_because(e, was.cause[i].source, was.cause[i].code,
 			    was.cause[i].message, was.cause[i].request_id);

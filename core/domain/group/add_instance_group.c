@@ -263,7 +263,8 @@ static bool role_is_gone(struct step_ctx *c)
 		return false;
 	e = step_fail(c, ERR_CLOUD_NOT_FOUND, "There is no role %s", role_of(c));
 	err_field(e, "/execution_role_arn", role_of(c), "a role of this account");
-	err_fix(e, "Other groups had it. Give execution_role_arn of a role that exists.");
+	err_fix(e,
+		"Set execution_role_arn to an existing role. Other groups use the missing one.");
 	return true;
 }
 

@@ -121,10 +121,10 @@ static bool bucket_is_hidden(struct step_ctx *c)
 
 	if (!hidden)
 		return false;
-	step_not_known(c, "bucket",
-		       "whether the bucket %s is the one that was made for clusters: its "
-		       "%s could not be read (%s); it is used unchanged",
-		       name_bucket(c), hidden, saw_why(c, hidden));
+	step_not_known(
+		c, "bucket",
+		"whether the bucket %s was created for clusters: its %s could not be read (%s). It is used unchanged",
+		name_bucket(c), hidden, saw_why(c, hidden));
 	return true;
 }
 
@@ -190,7 +190,7 @@ void bucket_policy_put(struct step_ctx *c, struct exchange *x, const char *bucke
 			  "the policy of the bucket %s could not be read (%s): it is "
 			  "used unchanged",
 			  bucket,
-			  saw_ok(c, "policy") ? "what came is no policy"
+			  saw_ok(c, "policy") ? "the answer is not a policy"
 					      : saw_why(c, "policy"));
 		return;
 	}

@@ -199,14 +199,13 @@ static void judge_images(struct step_ctx *c)
 			     : v.unread.n ? "not_known"
 					  : "fits"));
 	if (v.lack.n > 0)
-		step_warn(c,
-			  "%s has processors of arm64, and these have no images for it: "
-			  "%s. Their pods fail on such nodes. Take a type with x86_64, "
-			  "update the add-ons, or keep their pods on other nodes",
-			  types, listing_text(&v.lack));
+		step_warn(
+			c,
+			"%s has arm64 processors, and these have no arm64 images: %s. Their pods fail on such nodes. Use an x86_64 type, update the add-ons, or keep their pods on other nodes",
+			types, listing_text(&v.lack));
 	if (v.unread.n > 0)
 		step_not_known(c, "architecture",
-			       "whether these have images for arm64, which %s has: %s",
+			       "whether these have arm64 images, which %s needs: %s",
 			       types, listing_text(&v.unread));
 }
 
@@ -220,15 +219,14 @@ static void judge_mix(struct step_ctx *c)
 	texts_add(arm, types_of(c, there, "arm64"));
 	texts_add(amd, types_of(c, there, "amd64"));
 	if (json_array_size(arm) > 0 && json_array_size(amd) > 0)
-		step_warn(c,
-			  "the cluster will have nodes of two architectures (arm64: %s; "
-			  "amd64: %s): a pod lands on either. Use images that are built "
-			  "for both, or a nodeSelector on kubernetes.io/arch",
-			  texts_named(c->arena, arm, NULL, LISTING_SHORT),
-			  texts_named(c->arena, amd, NULL, LISTING_SHORT));
+		step_warn(
+			c,
+			"the cluster will have nodes of two architectures (arm64: %s; amd64: %s), and pods can be scheduled on either. Use images built for both, or set a nodeSelector on kubernetes.io/arch",
+			texts_named(c->arena, arm, NULL, LISTING_SHORT),
+			texts_named(c->arena, amd, NULL, LISTING_SHORT));
 	if (json_array_size(json_at(c->data, "types_there")) > json_array_size(there))
 		step_not_known(c, "architecture",
-			       "which processors all nodes have that are there already");
+			       "which processors the existing nodes have");
 }
 
 static void judge_unlisted(struct step_ctx *c)

@@ -75,7 +75,7 @@ static void judge_pods(struct step_ctx *c, const json_t *type, int64_t slots)
 			c,
 			"%lld × %s has %lld pod slots left for the components, which need "
 			"about %lld (%lld slots a node, %lld of them taken on every node): "
-			"some will stay Pending; take more nodes or a larger type",
+			"some will stay Pending. Use more nodes or a larger type",
 			(long long)count, name_of(c, type), (long long)left,
 			(long long)once, (long long)slots, (long long)each);
 }
@@ -104,8 +104,7 @@ static void judge_resources(struct step_ctx *c, const json_t *type,
 			c,
 			"%lld × %s offers pods about %lldm CPU and %lld MiB a node; the "
 			"components request %lldm and %lld MiB on every node and %lldm "
-			"and %lld MiB once: some will stay Pending; take more nodes or a "
-			"larger type",
+			"and %lld MiB once: some will stay Pending. Use more nodes or a larger type",
 			(long long)count, name_of(c, type), (long long)has->cpu_m,
 			(long long)has->memory_mib, (long long)each.cpu_m,
 			(long long)each.memory_mib, (long long)once.cpu_m,
@@ -121,8 +120,7 @@ static void judge_placement(struct step_ctx *c, const json_t *type)
 			continue;
 		step_warn(
 			c,
-			"the HyperPod chart places no %s on %s: %s. Install one for this "
-			"type, or take another type",
+			"the HyperPod chart places no %s on %s: %s. Install one for this type, or use another type",
 			f->object, name_of(c, type),
 			f->where == ON_ACCELERATOR
 				? "faults of its accelerators are not found, and "

@@ -23,7 +23,7 @@ static const struct field list_hyperpod_in[] = {
 	FIELD(struct list_hyperpod, limit, .min = 1, .max = 50, .dflt = "20",
 	      .doc = "Maximum number of items per page. Each one takes a call to AWS."),
 	FIELD(struct list_hyperpod, cursor, .min = 1, .max = 8192,
-	      .doc = "next_cursor of the page before."),
+	      .doc = "next_cursor of the previous page."),
 	FIELD_END};
 
 static const char *const states[] = {"ok", "unsupported", "no_permission", "unreadable",

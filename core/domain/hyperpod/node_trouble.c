@@ -85,8 +85,7 @@ static bool role_failed(struct step_ctx *c, const char *text)
 			role_service);
 	else
 		err_fix(e,
-			"Make the role again: of the same name, trusting %s, with the "
-			"policies that it had. Then retry.",
+			"Create the role again with the same name, a trust policy for %s, and its earlier policies. Then retry.",
 			role_service);
 	return true;
 }

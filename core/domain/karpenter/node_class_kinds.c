@@ -123,8 +123,7 @@ static void check_plan(struct step_ctx *c, struct exchange *x)
 	if (saw_missing(c, "subnets"))
 		step_not_known(
 			c, "zones",
-			"whether the groups lie in one zone: a subnet of theirs is "
-			"gone (%s)",
+			"whether the groups are in one zone: one of their subnets no longer exists (%s)",
 			saw_why(c, "subnets"));
 	shared = node_class_shared(&w, c->arena);
 	if (shared)

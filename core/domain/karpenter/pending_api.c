@@ -25,7 +25,7 @@ static const struct field list_in[] = {
 	FIELD(struct list_pending, limit, .min = 1, .max = 500, .dflt = "100",
 	      .doc = "Maximum number of pods checked per page."),
 	FIELD(struct list_pending, cursor, .min = 1, .max = 2048,
-	      .doc = "next_cursor of the page before."),
+	      .doc = "next_cursor of the previous page."),
 	FIELD_END};
 
 static const struct field tries_out[] = {

@@ -200,16 +200,14 @@ static void judge_place(struct step_ctx *c, struct faults *all, const char *id)
 			    .code = ERR_INVALID_INPUT,
 			    .detail = arena_printf(
 				    c->arena,
-				    "the subnet %s is in the VPC %s, and the cluster "
-				    "%s gets a VPC of its own",
+				    "the subnet %s is in the VPC %s, but the cluster %s gets its own VPC",
 				    id, in, eks_name(c)),
 			    .field = "/vpc_id",
 			    .seen = "",
 			    .expected = in,
 			    .fix = arena_printf(
 				    c->arena,
-				    "Give vpc_id %s and two subnet_ids of it for the "
-				    "control plane, or leave subnet_id out.",
+				    "Set vpc_id to %s and subnet_ids to two of its subnets for the control plane, or omit subnet_id.",
 				    in)});
 	else if (in && vpc_of(c) && !streq(in, vpc_of(c)))
 		add(all,
@@ -223,7 +221,7 @@ static void judge_place(struct step_ctx *c, struct faults *all, const char *id)
 			    .seen = id,
 			    .expected =
 				    arena_printf(c->arena, "a subnet of %s", vpc_of(c)),
-			    .fix = arena_printf(c->arena, "Give a subnet of %s.",
+			    .fix = arena_printf(c->arena, "Use a subnet of %s.",
 						vpc_of(c))});
 }
 
@@ -248,8 +246,7 @@ static void judge_addresses(struct step_ctx *c, struct faults *all, const char *
 			    .field = "/subnet_ids",
 			    .seen = id,
 			    .expected = "subnets with 16 free addresses or more",
-			    .fix = "Free addresses in it, or give a larger subnet, "
-				   "/27 at least."});
+			    .fix = "Free addresses in it, or use a larger subnet, at least /27."});
 }
 
 /* --- ways ------------------------------------------------------------------------------
@@ -271,10 +268,10 @@ static const char *no_way_out(struct step_ctx *c, const json_t *table)
 				    "and nodes have no public address",
 				    target);
 	case ROUTE_PEERING:
-		return arena_printf(c->arena,
-				    "its default route leads to the peering %s, which "
-				    "takes no traffic beyond the other VPC",
-				    target);
+		return arena_printf(
+			c->arena,
+			"its default route leads to the peering %s, which carries no traffic beyond the other VPC",
+			target);
 	case ROUTE_NONE:
 	case ROUTE_OUT:
 		break;
@@ -369,7 +366,7 @@ static void judge_subnets(struct step_ctx *c, struct faults *all)
 								 : "/subnet_id",
 				 .seen = texts_named(c->arena, ids, NULL, LISTING_SHORT),
 				 .expected = "subnets of the VPC",
-				 .fix = "Give subnets that exist in this region."});
+				 .fix = "Use subnets that exist in this region."});
 		return;
 	}
 	if (!told(c, "subnets",

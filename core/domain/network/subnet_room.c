@@ -152,21 +152,18 @@ bool given_room_observe(struct step_ctx *c, struct exchange *x)
 static void say_unread(struct step_ctx *c)
 {
 	if (room_subnet(c) && saw_refused(c, "hyperpod"))
-		step_not_known(c, "addresses",
-			       "how many addresses of %s are promised to nodes that are "
-			       "still to come (%s)",
-			       room_subnet(c), saw_why(c, "hyperpod"));
+		step_not_known(
+			c, "addresses",
+			"how many addresses of %s are reserved for nodes that are starting (%s)",
+			room_subnet(c), saw_why(c, "hyperpod"));
 	if (saw_missing(c, "cni"))
 		step_not_known(
 			c, "addresses",
-			"how this cluster's network plugin takes addresses: it has "
-			"no DaemonSet kube-system/aws-node");
+			"how this cluster's network plugin assigns addresses: it has no DaemonSet kube-system/aws-node");
 	if (saw_refused(c, "cni"))
-		step_not_known(
-			c, "addresses",
-			"whether the VPC CNI takes whole prefixes of addresses, as "
-			"it may be told to (%s)",
-			saw_why(c, "cni"));
+		step_not_known(c, "addresses",
+			       "whether the VPC CNI uses prefix delegation (%s)",
+			       saw_why(c, "cni"));
 }
 
 static void judge(struct step_ctx *c, bool keep)

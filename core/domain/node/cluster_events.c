@@ -54,7 +54,7 @@ static const struct field list_events_in[] = {
 	FIELD(struct list_events, limit, .min = 1, .max = 100, .dflt = "20",
 	      .doc = "Maximum number of events checked per page."),
 	FIELD(struct list_events, cursor, .min = 1, .max = 8192,
-	      .doc = "next_cursor of the page before."),
+	      .doc = "next_cursor of the previous page."),
 	FIELD_END};
 
 #define TEXT(member, sentence) OUT(member, FIELD_STR, .doc = (sentence))

@@ -128,7 +128,7 @@ static const struct field list_plans_in[] = {
 	FIELD(struct list_plans, limit, .min = 1, .max = 100, .dflt = "20",
 	      .doc = "Maximum number of items per page."),
 	FIELD(struct list_plans, cursor, .min = 1, .max = 8192,
-	      .doc = "next_cursor of the page before."),
+	      .doc = "next_cursor of the previous page."),
 	FIELD_END};
 
 static const struct field list_plans_out[] = {PAGE_OUT(plan_out_rows), FIELD_END};

@@ -26,7 +26,7 @@ static const struct field list_pods_in[] = {
 	FIELD(struct list_pods, limit, .min = 1, .max = 500, .dflt = "100",
 	      .doc = "Maximum number of pods checked per page."),
 	FIELD(struct list_pods, cursor, .min = 1, .max = 2048,
-	      .doc = "next_cursor of the page before."),
+	      .doc = "next_cursor of the previous page."),
 	FIELD_END};
 
 #define TEXT(member, sentence) OUT(member, FIELD_STR, .doc = (sentence))

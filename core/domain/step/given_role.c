@@ -298,8 +298,7 @@ static void refuse_missing(struct step_ctx *c, const char *arn, const char *fiel
 			 : "the role of the group's nodes");
 	if (!is_new)
 		err_fix(e,
-			"Nodes start with this role. Make it again: of the same name, "
-			"trusting %s, with the policies that it had.",
+			"Nodes start with this role. Create it again with the same name, a trust policy for %s, and its earlier policies.",
 			g->service);
 }
 

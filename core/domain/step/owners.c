@@ -157,10 +157,10 @@ static bool judge(struct step_ctx *c, struct ask *a, void *ctx)
 
 	(void)ctx;
 	if (why) {
-		step_not_known(c, "owners",
-			       "whether what \"%s\" makes is there already, and whose it "
-			       "is (%s)",
-			       a->at.step->title, why);
+		step_not_known(
+			c, "owners",
+			"whether what \"%s\" creates already exists, and who owns it (%s)",
+			a->at.step->title, why);
 		return false;
 	}
 	a->at.step->plan(&a->at, &ignored);
