@@ -134,7 +134,7 @@ const TASKS = {
 		await p.getByRole('menuitem', {name: 'Select'}).waitFor();
 		await k.to(/menuitem.*Select/, 'ArrowDown');
 		await k.press('Enter');
-		await p.getByText('twin is selected now.').waitFor();
+		await p.getByText('twin is now selected.').waitFor();
 	},
 	'reconcile a dependency': async ({p, k}) => {
 		await overview(p, k);

@@ -244,7 +244,7 @@ test('import, select and forget; delete wants the name typed and lists what is l
 	await page.getByRole('radio', {name: 'twin'}).check();
 	await button(page, 'Actions').click();
 	await page.getByRole('menuitem', {name: 'Select'}).click();
-	await page.getByText('twin is selected now.').waitFor();
+	await page.getByText('twin is now selected.').waitFor();
 	await button(page, 'Actions').click();
 	await page.getByRole('menuitem', {name: 'Forget'}).click();
 	await dialog(page).getByRole('button', {name: 'Forget'}).click();
