@@ -4,7 +4,13 @@
 
 #include "core/base/mask.h"
 
-enum { NAME_KEPT = 32 };
+enum {
+	NAME_KEPT = 32,
+	NAME_MOST = 256, /* no name is longer */
+	/* Of a value, to judge it: whoever writes a text must not have all of it looked
+	 * at once for each "=" in it. */
+	JUDGED = 256
+};
 
 /* Written without "_", "-" and "."; a name that ends so is meant. */
 static const char *const strong[] = {
@@ -98,18 +104,31 @@ static bool looks_random(struct str v)
 	return false;
 }
 
-bool mask_is_secret(struct str name, struct str value)
+enum named { HARMLESS, PERHAPS, SECRET };
+
+static enum named what_is_named(struct str name)
 {
 	char kept[NAME_KEPT];
 	const struct str plain = plain_name(name, kept);
 
-	if (plain.n < 3 || is_placeholder(value) ||
+	if (plain.n < 3 ||
 	    ends_in_any(plain, harmless, sizeof(harmless) / sizeof(*harmless)))
-		return false;
+		return HARMLESS;
 	if (ends_in_any(plain, strong, sizeof(strong) / sizeof(*strong)))
-		return true;
-	return ends_in_any(plain, weak, sizeof(weak) / sizeof(*weak)) &&
-	       looks_random(value);
+		return SECRET;
+	return ends_in_any(plain, weak, sizeof(weak) / sizeof(*weak)) ? PERHAPS
+								      : HARMLESS;
+}
+
+static bool is_secret(enum named named, struct str value)
+{
+	return named != HARMLESS && !is_placeholder(value) &&
+	       (named == SECRET || looks_random(value));
+}
+
+bool mask_is_secret(struct str name, struct str value)
+{
+	return is_secret(what_is_named(name), value);
 }
 
 /* "password: required" is a sentence; what has more than small letters is none. */
@@ -129,7 +148,9 @@ static struct str name_before(struct str s, size_t at)
 		to--;
 	if (to > 0 && strchr("\"'`", s.p[to - 1]))
 		to--;
-	for (from = to; from > 0 && is_name((unsigned char)s.p[from - 1]); from--)
+	for (from = to;
+	     from > 0 && to - from < NAME_MOST && is_name((unsigned char)s.p[from - 1]);
+	     from--)
 		;
 	return (struct str){s.p + from, to - from};
 }
@@ -161,7 +182,19 @@ static struct str name_of_value(struct str s, struct str value_member)
 	return before;
 }
 
-static struct str value_at(struct str s, size_t at, bool *ret_quoted)
+/* Where a value ends that goes on at `to`; `most` is far enough. */
+static size_t value_end(struct str s, size_t to, size_t most, char quote)
+{
+	for (; to < s.n && to < most; to++)
+		if (quote ? s.p[to] == quote
+			  : (unsigned char)s.p[to] <= ' ' ||
+				    strchr(",;&\"'`)}]>|", s.p[to]) != NULL)
+			break;
+	return to;
+}
+
+/* As much of it as is judged. */
+static struct str value_at(struct str s, size_t at, char *ret_quote)
 {
 	size_t from = at, to;
 	char quote = 0;
@@ -170,22 +203,17 @@ static struct str value_at(struct str s, size_t at, bool *ret_quoted)
 		from++;
 	if (from < s.n && strchr("\"'`", s.p[from]))
 		quote = s.p[from++];
-	for (to = from; to < s.n; to++)
-		if (quote ? s.p[to] == quote
-			  : (unsigned char)s.p[to] <= ' ' ||
-				    strchr(",;&\"'`)}]>|", s.p[to]) != NULL)
-			break;
-	*ret_quoted = quote != 0;
+	to = value_end(s, from, from + JUDGED, quote);
+	*ret_quote = quote;
 	return (struct str){s.p + from, to - from};
 }
 
 /* "Authorization: AWS4-HMAC-SHA256 Credential=…": what follows the scheme. */
-static struct str after_scheme(struct str s, struct str v)
+static struct str after_scheme(struct str s, struct str v, char *ret_quote)
 {
 	size_t at = (size_t)(v.p - s.p) + v.n;
-	bool quoted;
 
-	return at < s.n && s.p[at] == ' ' && v.n < 20 ? value_at(s, at, &quoted) : v;
+	return at < s.n && s.p[at] == ' ' && v.n < 20 ? value_at(s, at, ret_quote) : v;
 }
 
 static bool option_at(struct str s, size_t at, struct str *ret_name)
@@ -194,7 +222,7 @@ static bool option_at(struct str s, size_t at, struct str *ret_name)
 
 	if (s.n - at < 6 || s.p[at + 1] != '-' || (at > 0 && s.p[at - 1] == '-'))
 		return false;
-	while (end < s.n && is_name((unsigned char)s.p[end]))
+	while (end < s.n && end - at < NAME_MOST && is_name((unsigned char)s.p[end]))
 		end++;
 	*ret_name = (struct str){s.p + at + 2, end - at - 2};
 	return end < s.n && s.p[end] == ' ' && end > at + 2;
@@ -205,7 +233,8 @@ bool mask_named_at(struct str s, size_t at, size_t *ret_from, size_t *ret_to)
 	const char c = s.p[at];
 	size_t behind = at + 1;
 	struct str name, value;
-	bool quoted;
+	enum named named;
+	char quote;
 
 	if (c == '-') {
 		if (!option_at(s, at, &name))
@@ -219,16 +248,17 @@ bool mask_named_at(struct str s, size_t at, size_t *ret_from, size_t *ret_to)
 		if (behind < s.n && (s.p[behind] == '=' || s.p[behind] == '>'))
 			behind += c == ':' || s.p[behind] == '>' ? 1 : 0;
 	}
-	if (name.n < 3)
+	named = what_is_named(name);
+	if (named == HARMLESS)
 		return false;
-	value = value_at(s, behind, &quoted);
+	value = value_at(s, behind, &quote);
 	if (str_has_suffix(name, STR("uthorization")))
-		value = after_scheme(s, value);
-	if (!mask_is_secret(name, value))
+		value = after_scheme(s, value, &quote);
+	if (!is_secret(named, value))
 		return false;
-	if (c == ':' && !quoted && value.p > s.p + behind && is_prose(value))
+	if (c == ':' && !quote && value.p > s.p + behind && is_prose(value))
 		return false;
 	*ret_from = (size_t)(value.p - s.p);
-	*ret_to = *ret_from + value.n;
+	*ret_to = value_end(s, *ret_from + value.n, s.n, quote);
 	return true;
 }

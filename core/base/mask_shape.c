@@ -109,13 +109,41 @@ static const struct shape shapes[] = {
 	{"isl_", WORD, 20, 0},
 };
 
-static size_t run(enum alphabet of, struct str s, size_t at)
-{
-	size_t n = at;
+enum { JUDGED = 256, USER_MOST = 1024 };
 
-	while (n < s.n && has(of, (unsigned char)s.p[n]))
-		n++;
-	return n - at;
+/*
+ * One walk over a text. Whoever writes the text chooses how often something may begin
+ * in it: what was looked at from one place is kept, so that no part of it is looked at
+ * again from each of them.
+ */
+struct reach {
+	size_t from, to;
+};
+
+struct scan {
+	struct str text;
+	bool cut;
+	struct mask_found *found;
+	struct reach run[TOKEN + 1]; /* the last of each alphabet */
+	struct reach payload;        /* of a JWT */
+	size_t no_user_to;           /* up to here no "user:password@" follows "://" */
+	size_t hidden_to;            /* of a key without its beginning */
+};
+
+static size_t reach(struct reach *r, struct str s, enum alphabet of, size_t at)
+{
+	/* From within it a run has the same end. */
+	if (at < r->from || at >= r->to) {
+		*r = (struct reach){at, at};
+		while (r->to < s.n && has(of, (unsigned char)s.p[r->to]))
+			r->to++;
+	}
+	return r->to - at;
+}
+
+static size_t run(struct scan *k, enum alphabet of, size_t at)
+{
+	return reach(&k->run[of], k->text, of, at);
 }
 
 static bool begins(struct str s, size_t at, const char *word)
@@ -133,9 +161,11 @@ static bool begins_any_case(struct str s, size_t at, const char *word)
 }
 
 /* header.payload.signature; the last may be empty. */
-static size_t jwt_at(struct str s, size_t at, bool cut)
+static size_t jwt_at(struct scan *k, size_t at)
 {
-	size_t end = at + run(WORD, s, at), second;
+	const struct str s = k->text;
+	const bool cut = k->cut;
+	size_t end = at + run(k, WORD, at), second;
 
 	if (end - at < 12)
 		return 0;
@@ -143,29 +173,31 @@ static size_t jwt_at(struct str s, size_t at, bool cut)
 		return cut ? end - at : 0;
 	if (s.p[end] != '.')
 		return 0;
-	second = run(WORD, s, end + 1);
+	second = reach(&k->payload, s, WORD, end + 1);
 	end += 1 + second;
 	if (second < 8 && !(cut && end == s.n))
 		return 0;
 	while (end < s.n && s.p[end] == '.')
-		end += 1 + run(WORD, s, end + 1);
+		end += 1 + run(k, WORD, end + 1);
 	return end - at;
 }
 
 /* Length of a secret that begins here; 0: none does. */
-static size_t shape_at(struct str s, size_t at, bool cut)
+static size_t shape_at(struct scan *k, size_t at)
 {
+	const struct str s = k->text;
+
 	if (begins(s, at, "eyJ"))
-		return jwt_at(s, at, cut);
+		return jwt_at(k, at);
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++) {
 		const struct shape *x = &shapes[i];
 		size_t n, whole;
 
 		if (x->prefix[0] != s.p[at] || !begins(s, at, x->prefix))
 			continue;
-		n = run(x->of, s, at + strlen(x->prefix));
+		n = run(k, x->of, at + strlen(x->prefix));
 		whole = strlen(x->prefix) + n;
-		if ((n >= x->min || (cut && at + whole == s.n)) &&
+		if ((n >= x->min || (k->cut && at + whole == s.n)) &&
 		    (x->max == 0 || n <= x->max))
 			return whole;
 	}
@@ -173,8 +205,9 @@ static size_t shape_at(struct str s, size_t at, bool cut)
 }
 
 /* "Bearer abc…", "Basic dXNlcjpwYXNz": the credential behind the word. */
-static bool scheme_at(struct str s, size_t at, bool cut, size_t *ret_from, size_t *ret_to)
+static bool scheme_at(struct scan *k, size_t at, size_t *ret_from, size_t *ret_to)
 {
+	const struct str s = k->text;
 	const bool bearer = begins_any_case(s, at, "bearer");
 	size_t from = at + (bearer ? 6 : 5), n;
 	bool digit = false, upper = false;
@@ -183,8 +216,8 @@ static bool scheme_at(struct str s, size_t at, bool cut, size_t *ret_from, size_
 		return false;
 	while (from < s.n && from - at < 12 && strchr(" \t:=\"'", s.p[from]))
 		from++;
-	n = run(TOKEN, s, from);
-	for (size_t i = from; i < from + n; i++) {
+	n = run(k, TOKEN, from);
+	for (size_t i = from; i < from + n && i < from + JUDGED; i++) {
 		digit = digit || (s.p[i] >= '0' && s.p[i] <= '9') || s.p[i] == '=';
 		upper = upper || (s.p[i] >= 'A' && s.p[i] <= 'Z');
 	}
@@ -192,7 +225,7 @@ static bool scheme_at(struct str s, size_t at, bool cut, size_t *ret_from, size_
 	*ret_to = from + n;
 	if (from == at + (bearer ? 6 : 5) || n == 0)
 		return false;
-	if (cut && from + n == s.n)
+	if (k->cut && from + n == s.n)
 		return true;
 	return bearer ? n >= 16 && digit : n >= 8 && n % 4 == 0 && digit && upper;
 }
@@ -221,28 +254,49 @@ static size_t key_at(struct str s, size_t at, struct mask_found *f)
 }
 
 /* The end of a key whose beginning is not there: what stands before it. */
-static bool key_end_at(struct str s, size_t at, size_t *ret_from)
+static bool key_end_at(struct scan *k, size_t at, size_t *ret_from)
 {
+	const struct str s = k->text;
 	const size_t head = s.n - at < 64 ? s.n - at : 64;
 	size_t from = at;
 
 	if (!begins(s, at, "-----END ") || !memmem(s.p + at, head, "PRIVATE KEY", 11))
 		return false;
-	while (from > 0 && (mask_is_base64((unsigned char)s.p[from - 1]) ||
-			    strchr("=\r\n ", s.p[from - 1])))
+	while (from > k->hidden_to && (mask_is_base64((unsigned char)s.p[from - 1]) ||
+				       strchr("=\r\n ", s.p[from - 1])))
 		from--;
+	k->hidden_to = at;
 	*ret_from = from;
 	return from < at;
 }
 
-/* "://user:password@": the password. A "/" in it is not escaped by everybody. */
-static bool password_at(struct str s, size_t at, size_t *ret_from, size_t *ret_to)
+/* A port is no password: "http://host:8080/path@v1". */
+static bool is_port(struct str s, size_t colon)
 {
+	size_t i = colon + 1;
+
+	while (i < s.n && s.p[i] >= '0' && s.p[i] <= '9')
+		i++;
+	return i < s.n && s.p[i] == '/';
+}
+
+/* "://user:password@": the password. A "/" in it is not escaped by everybody. */
+static bool password_at(struct scan *k, size_t at, size_t *ret_from, size_t *ret_to)
+{
+	const struct str s = k->text;
 	size_t end = at + 3, last = 0, colon = 0;
 
+	if (at < k->no_user_to)
+		return false;
 	for (; end < s.n && !strchr(" \t\r\n\"'`<>", s.p[end]) && s.p[end]; end++) {
-		if (s.p[end] == ':' && !colon)
+		if (s.p[end] == ':' && !colon) {
 			colon = end;
+			if (is_port(s, colon))
+				return false;
+		}
+		/* Names are short: what has none by now is an address. */
+		if (!colon && end - at > USER_MOST)
+			return false;
 		if (s.p[end] != '@')
 			continue;
 		if (s.n - end > 7 && memcmp(s.p + end, "@sha256:", 8) == 0)
@@ -252,15 +306,10 @@ static bool password_at(struct str s, size_t at, size_t *ret_from, size_t *ret_t
 		if (memchr(s.p + at + 3, '/', end - at - 3))
 			break;
 	}
+	if (!last)
+		k->no_user_to = end;
 	if (!last || !colon || colon > last || last == colon + 1)
 		return false;
-	/* A port is no password: "http://host:8080/path@v1". */
-	for (size_t i = colon + 1; i < last; i++) {
-		if (s.p[i] == '/')
-			return false;
-		if (s.p[i] < '0' || s.p[i] > '9')
-			break;
-	}
 	*ret_from = colon + 1;
 	*ret_to = last;
 	return !(last - colon - 1 == sizeof(MASKED) - 1 &&
@@ -268,25 +317,28 @@ static bool password_at(struct str s, size_t at, size_t *ret_from, size_t *ret_t
 }
 
 /* At the first character of a word; returns where to go on. */
-static size_t scan_word(struct str s, size_t at, bool cut, struct mask_found *f)
+static size_t scan_word(struct scan *k, size_t at)
 {
-	const size_t n = shape_at(s, at, cut);
+	const struct mask_found *f = k->found;
+	const size_t n = shape_at(k, at);
 	size_t from, to;
 
 	if (n > 0) {
 		f->add(f->ctx, at, at + n);
 		return at + n;
 	}
-	if ((s.p[at] | 0x20) == 'b' && scheme_at(s, at, cut, &from, &to)) {
+	if ((k->text.p[at] | 0x20) == 'b' && scheme_at(k, at, &from, &to)) {
 		f->add(f->ctx, from, to);
 		return to;
 	}
-	return at + run(ALNUM, s, at);
+	return at + run(k, ALNUM, at);
 }
 
 /* At any other character; returns where to go on. */
-static size_t scan_mark(struct str s, size_t at, struct mask_found *f)
+static size_t scan_mark(struct scan *k, size_t at)
 {
+	struct mask_found *f = k->found;
+	const struct str s = k->text;
 	const char c = s.p[at];
 	size_t from, to, n;
 
@@ -294,9 +346,9 @@ static size_t scan_mark(struct str s, size_t at, struct mask_found *f)
 		f->add(f->ctx, at, at + n);
 		return at + n;
 	}
-	if (c == '-' && key_end_at(s, at, &from))
+	if (c == '-' && key_end_at(k, at, &from))
 		f->add(f->ctx, from, at);
-	if (c == ':' && begins(s, at, "://") && password_at(s, at, &from, &to)) {
+	if (c == ':' && begins(s, at, "://") && password_at(k, at, &from, &to)) {
 		f->add(f->ctx, from, to);
 		return to;
 	}
@@ -309,9 +361,10 @@ static size_t scan_mark(struct str s, size_t at, struct mask_found *f)
 
 void mask_scan(struct str s, bool cut, struct mask_found *f)
 {
+	struct scan k = {.text = s, .cut = cut, .found = f};
 	size_t at = 0;
 
 	while (at < s.n)
-		at = is_alnum((unsigned char)s.p[at]) ? scan_word(s, at, cut, f)
-						      : scan_mark(s, at, f);
+		at = is_alnum((unsigned char)s.p[at]) ? scan_word(&k, at)
+						      : scan_mark(&k, at);
 }

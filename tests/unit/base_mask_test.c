@@ -5,6 +5,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "core/base/base64.h"
 #include "core/base/buf.h"
@@ -313,4 +314,88 @@ Test(mask, any_bytes)
 			      n + 64 * sizeof(MASKED));
 	}
 	arena_free(&a);
+}
+
+/* --- whoever writes the text does not choose what looking at it costs ----------------
+ */
+
+static const char *const begins[] = {
+	"://",
+	"abc=",
+	"token=",
+	"password=",
+	"secret:=",
+	"basic=",
+	"bearer%",
+	"Bearer ",
+	"--a",
+	"--token ",
+	"eyJ-",
+	"AIza-",
+	"SG.",
+	"sk-ant-",
+	"http://a:",
+	"b/",
+	"@",
+	"\"",
+	"<",
+	"-----BEGIN ",
+	"-----END ",
+	"PRIVATE KEY",
+	"name",
+	"\"value\":",
+	"QUtJQQ==",
+	"YWJj/",
+	"\\u0041",
+	"%41",
+	"\x1b[",
+	"x.",
+	"eyJhbGciOiJIUzI1.",
+	"Authorization: ",
+};
+
+static int64_t cpu_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+static int64_t cost_us(const char *piece, size_t n)
+{
+	struct arena a = {.cap = 0};
+	char *text = arena_alloc(&a, n);
+	const size_t len = strlen(piece);
+	int64_t began;
+
+	for (size_t i = 0; i < n; i++)
+		text[i] = piece[i % len];
+	began = cpu_us();
+	mask_text(&a, (struct str){text, n}, NULL, false);
+	arena_free(&a);
+	return cpu_us() - began;
+}
+
+/* Eight times the text is about eight times the work: 64 where each place of it that may
+ * begin a secret has all that follows looked at. */
+Test(mask, cost_grows_with_the_text)
+{
+	enum { SHORT = 8 * 1024, LONG = 8 * SHORT, N = sizeof(begins) / sizeof(*begins) };
+	struct rng_seeded seeded;
+	struct rng *rng = &seeded.rng;
+
+	rng_seeded_init(&seeded, 7);
+	for (size_t i = 0; i < 4 * (size_t)N; i++) {
+		char piece[64];
+		int64_t small, large;
+
+		snprintf(piece, sizeof(piece), "%s%s", begins[i % N],
+			 i < N ? "" : begins[rng_below(rng, N)]);
+		small = cost_us(piece, SHORT);
+		large = cost_us(piece, LONG);
+		cr_expect(large < 24 * small + 20000,
+			  "\"%s\": %lld us for %d bytes, %lld us for %d", piece,
+			  (long long)small, SHORT, (long long)large, LONG);
+	}
 }
