@@ -73,10 +73,8 @@ void helm_call(struct helm *h, struct kube *k, const struct kube_target *t,
  * empty. Fills revision and the update time (label modifiedAt, epoch s). */
 const char *helm_release_status(const json_t *secret_list, int64_t *ret_revision,
 				int64_t *ret_modified_s);
-/* The name of the newest Secret; NULL: there is none. */
-const char *helm_release_record(const json_t *secret_list);
-/* The options of its deletion: that Secret, and none that was made since by its name. */
-const json_t *helm_release_just(const json_t *secret_list, struct arena *a);
+/* The newest Secret; NULL: there is none. */
+const json_t *helm_release_record(const json_t *secret_list);
 /* The newest is being deleted: Helm still counts it until it is gone. */
 bool helm_release_going(const json_t *secret_list);
 /* The newest revision that is deployed; 0: none is. */

@@ -46,15 +46,9 @@ const char *helm_release_status(const json_t *secret_list, int64_t *ret_revision
 	return json_str_at(secret, "metadata.labels.status");
 }
 
-const char *helm_release_record(const json_t *secret_list)
+const json_t *helm_release_record(const json_t *secret_list)
 {
-	return json_str_at(newest(secret_list), "metadata.name");
-}
-
-const json_t *helm_release_just(const json_t *secret_list, struct arena *a)
-{
-	return json_packf(a, "{s:{s:s*}}", "preconditions", "uid",
-			  json_str_at(newest(secret_list), "metadata.uid"));
+	return newest(secret_list);
 }
 
 bool helm_release_going(const json_t *secret_list)

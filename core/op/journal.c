@@ -128,6 +128,7 @@ static void read_claim(const json_t *o, struct claim *ret)
 		.input = tree_at(o, "input"),
 		.data = tree_at(o, "data"),
 		.answer = tree_at(o, "answer"),
+		.ledger = tree_at(o, "ledger"),
 		.attempt = (int)json_int_or(o, "attempt", 0),
 		.waits = (int)json_int_or(o, "waits", 0),
 		.try = json_int_or(o, "try", 0),

@@ -60,6 +60,7 @@ struct claim {
 	json_t *input;
 	json_t *data;
 	json_t *answer; /* or NULL */
+	json_t *ledger; /* see step_ctx */
 	int attempt;
 	int waits;              /* looks of the present wait, for the growing interval */
 	int64_t try;            /* see step_ctx */

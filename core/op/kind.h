@@ -99,6 +99,10 @@ struct step_ctx {
 	json_t *data;               /* persisted with settle; {} at first */
 	json_t *seen;               /* of this claim; {} at first */
 	const json_t *answer_given; /* of a held step: {choice, …}; NULL else */
+	/* What the ledger has of the cluster's things that a read may not tell: rows
+	 * {type, id, state, made_ms}; NULL: not known (a plan). See domain/step/absent.h.
+	 */
+	const json_t *ledger;
 	const struct step *step;
 	int reads;
 	int64_t now_ms;        /* wall */

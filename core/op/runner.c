@@ -38,6 +38,7 @@ static void fill_context(struct walk *w)
 		.data = cl->data ? cl->data : json_new_object(w->a),
 		.seen = json_new_object(w->a),
 		.answer_given = cl->answer,
+		.ledger = cl->ledger,
 		.step = w->step,
 		.now_ms = cl->now_ms,
 		.step_since_ms = cl->step_since_ms,

@@ -282,6 +282,21 @@ static bool read_in_plan(struct walk *w, const struct exchange *x)
 	return true;
 }
 
+/*
+ * By name alone nothing is deleted in Kubernetes: by then the name may stand for what
+ * somebody else has made.
+ */
+static bool deletes_unseen(struct walk *w, const struct exchange *x)
+{
+	if (x->via != VIA_KUBE || x->kube.verb != KUBE_DELETE ||
+	    json_str_at(x->kube.body, "preconditions.uid"))
+		return false;
+	step_fail(&w->ctx, ERR_INTERNAL,
+		  "Step \"%s\" wants to delete %s/%s without saying which it has seen",
+		  w->step->name, x->kube.plural, x->kube.name);
+	return true;
+}
+
 /* Before anything is stamped: time, budget, and what is known to be open. */
 static bool may_intend(struct walk *w, const struct effect *f)
 {
@@ -314,7 +329,7 @@ bool walk_effect(struct walk *w, const struct exchange *x, struct err *e)
 		step_advance(&w->ctx);
 		return true;
 	}
-	if (read_in_plan(w, x))
+	if (read_in_plan(w, x) || deletes_unseen(w, x))
 		return true;
 	f.name = exchange_name(x, w->a);
 	f.request = exchange_tree(x, w->a);

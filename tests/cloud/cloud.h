@@ -158,7 +158,8 @@ const json_t *cloud_take_fault(struct cloud *c, const char *service, const char 
  * "hyperpod_others":{name: DescribeCluster's members, or "_denied": true},
  * "autoscaling_failure": the text with which autoscaling ends Failed}.
  * Merged (RFC 7396).
- * Also "list_lag_ms", "speed", "offerings":{"p5.48xlarge":["usw2-az1"]},
+ * "hidden_ms": {"iam": 20000} hides from every read of a service, by name too, what is
+ * younger. Also "list_lag_ms", "speed", "offerings":{"p5.48xlarge":["usw2-az1"]},
  * "foreign_buckets":["taken-name"] (of another account), "bucket_regions":
  * {name: region} (where a bucket is that is not here), "denied_actions":["ec2:CreateVpc"]
  * (what SimulatePrincipalPolicy denies), "boundary_denied" and "scp_denied" (the same by

@@ -240,6 +240,54 @@ static bool run(struct cloud_call *call, const struct model_op *op,
 	return false;
 }
 
+/* --- what is young --------------------------------------------------------- */
+
+static json_t *without_young(const json_t *table, int64_t since_ms)
+{
+	json_t *old = json_object(), *object;
+	const char *id;
+
+	json_object_foreach((json_t *)(uintptr_t)table, id, object)
+		if (json_int_or(object, "_created_ms", 0) <= since_ms)
+			json_object_set(old, id, object);
+	return old;
+}
+
+/*
+ * A read from outside sees the tables of its service without what was made within
+ * settings.hidden_ms.SERVICE: by name and id as well as in lists. Gives what was there,
+ * to be put back; NULL: nothing is hidden.
+ */
+static json_t *hide_young(struct cloud_call *call)
+{
+	const json_t *ms = json_object_get(
+		json_object_get(call->cloud->settings, "hidden_ms"), call->service);
+	const size_t n = strlen(call->service);
+	json_t *whole, *table;
+	const char *name;
+
+	if (!ms)
+		return NULL;
+	whole = json_copy(call->cloud->state);
+	json_object_foreach(whole, name, table)
+		if (strncmp(name, call->service, n) == 0 && name[n] == '.')
+			json_object_set_new(
+				call->cloud->state, name,
+				without_young(table,
+					      call->now_ms - json_integer_value(ms)));
+	return whole;
+}
+
+static void show_young(struct cloud_call *call, json_t *whole)
+{
+	const char *name;
+	json_t *table;
+
+	json_object_foreach(whole, name, table)
+		json_object_set(call->cloud->state, name, table);
+	json_decref(whole);
+}
+
 static const char *token_of(const struct model_op *op, const json_t *in)
 {
 	const char *member = model_token_member(op);
@@ -278,8 +326,10 @@ static void serve(struct passage *p)
 		entry = cloud_ledger_open(p->c, "aws", p->service, p->op.name,
 					  p->caller.arn, token_of(&p->op, p->in), p->in);
 	p->c->acting = p->caller.access_key;
+	json_t *whole = p->handler->mutates ? NULL : hide_young(&call);
 	bool ok = run(&call, &p->op, p->handler, &out);
 
+	show_young(&call, whole);
 	p->c->acting = NULL;
 	if (entry) {
 		json_put_bool(entry, "answer_lost", lost);

@@ -318,7 +318,21 @@ static void check_owned(struct harness *h)
 	}
 }
 
-/* After a delete that has succeeded nothing bears the cluster's name. */
+/* A deletion that has succeeded, or an undo that is one. */
+static bool is_deleted(const struct harness *h, const struct db_rows *end)
+{
+	static const char *const made[] = {"create_cluster", "create_eks_control_plane"};
+	const char *kind = db_text(end, 0, "kind"), *state = db_text(end, 0, "state");
+
+	if (streq(kind, "delete_cluster"))
+		return streq(state, "succeeded");
+	for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++)
+		if (streq(kind, made[i]))
+			return h->undone && streq(state, "cancelled");
+	return false;
+}
+
+/* After that nothing bears the cluster's name. */
 static void check_nothing_left(struct harness *h)
 {
 	const struct db_rows end = harness_query(
@@ -326,8 +340,7 @@ static void check_nothing_left(struct harness *h)
 	const char *table, *id;
 	json_t *objects, *o;
 
-	if (!streq(db_text(&end, 0, "kind"), "delete_cluster") ||
-	    !streq(db_text(&end, 0, "state"), "succeeded"))
+	if (!is_deleted(h, &end))
 		return;
 	json_object_foreach((json_t *)(uintptr_t)cloud_state(lab(h)->cloud), table,
 			    objects)

@@ -3,7 +3,8 @@
  * and seeded random runs.
  *
  *   FAULTS_DB='host=… user=…' crash_test [small|cloud] [--sample N] [--seed S]
- *   [--runs N] [--kind K] [--point P] [--mutation M] [--fault F] [--shard I/N] [-v]
+ *   [--runs N] [--kind K] [--point P] [--mutation M] [--fault F] [--act A] [--shard I/N]
+ *   [-v]
  *
  * Without --sample everything is run; --shard takes every N-th. A sample is
  * printed, and so is what fails, with the arguments that run it again.
@@ -26,6 +27,7 @@ struct options {
 	int64_t shard, shards;
 	const char *kind;  /* of the scenario's name; NULL: all */
 	const char *fault; /* this fault of mutations, and nothing else; NULL: all */
+	const char *act;   /* this act at points, and nothing else; NULL: all */
 	bool verbose;
 	const struct fault_world *world;
 };
@@ -251,6 +253,8 @@ static void at_points(struct harness *h, const struct scenario *s,
 	char what[128];
 
 	for (int act = ACT_CRASH; act < ACT_COUNT_; act++) {
+		if (o->act && !streq(o->act, act_name((enum act)act)))
+			continue;
 		for (int at = 1; at <= ref->n_spots; at++) {
 			const struct spot *p = &ref->spot[at - 1];
 
@@ -333,8 +337,8 @@ static _Noreturn void usage(void)
 {
 	fprintf(stderr,
 		"usage: crash_test [small|cloud] [--sample N] [--seed S] [--runs N] "
-		"[--run N] [--kind K] [--point P] [--mutation M] [--fault F] [--shard I/N] "
-		"[-v]\n");
+		"[--run N] [--kind K] [--point P] [--mutation M] [--fault F] [--act A] "
+		"[--shard I/N] [-v]\n");
 	exit(2);
 }
 
@@ -364,6 +368,8 @@ static void read_options(struct options *o, int argc, char **argv)
 			o->kind = argv[++i];
 		} else if (streq(argv[i], "--fault") && i + 1 < argc) {
 			o->fault = argv[++i];
+		} else if (streq(argv[i], "--act") && i + 1 < argc) {
+			o->act = argv[++i];
 		} else if (streq(argv[i], "--shard") && i + 1 < argc) {
 			struct str n = str_of(argv[++i]);
 
@@ -389,10 +395,10 @@ static void run_scenario(struct harness *h, const struct scenario *s,
 	if (o->only_run < 0) {
 		if (!o->only_mutation && !o->fault)
 			at_points(h, s, ref, o, rng, t);
-		if (!o->only_point)
+		if (!o->only_point && !o->act)
 			at_mutations(h, s, ref, o, rng, t);
 	}
-	if (!o->fault)
+	if (!o->fault && !o->act)
 		at_random(h, s, ref, o, t);
 	for (int i = 0; i < ref->n_stages; i++)
 		h->world->drop(ref->stage[i].world);

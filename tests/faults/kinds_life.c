@@ -81,7 +81,11 @@ static void plan_doomed(struct step_ctx *c, struct exchange *x)
 	const int64_t since = json_int_or(c->data, "absent_since", 0);
 
 	if (json_at(c->seen, "object")) {
-		kinds_ask(x, KUBE_DELETE, "named", doomed(c), kinds_tags(c));
+		json_t *just = kinds_tags(c);
+
+		json_put_str(just, "preconditions.uid",
+			     json_str_at(c->seen, "object.id"));
+		kinds_ask(x, KUBE_DELETE, "named", doomed(c), just);
 	} else if (since == 0 || c->now_ms - since < ABSENCE_MS) {
 		if (since == 0)
 			json_put_int(c->data, "absent_since", c->now_ms);

@@ -12,6 +12,7 @@
  *	advance, done, goto STEP (before which a failure that is only noted is said)
  *	warning: text          (and one line for every other event)
  *	gone: object           (of step_gone())
+ *	TYPE ID is STATE       (of step_own())
  *	saved: {data}
  *
  * in which, as in the rows, ' stands for ".
@@ -36,9 +37,11 @@ struct scene {
 	const char *kind, *step;
 	const char *region;                 /* NULL: us-west-2 */
 	const char *input, *data, *answers; /* JSON with ' for "; NULL: {} */
-	int64_t age_s;                      /* since the step began */
-	bool issued;                        /* sent before, with an unknown outcome */
-	bool overdue; /* what is tried again or waited for has had its time */
+	const char
+		*ledger; /* of things made at 2026-01-02T03:04:03Z: "type id"; or NULL */
+	int64_t age_s;   /* since the step began */
+	bool issued;     /* sent before, with an unknown outcome */
+	bool overdue;    /* what is tried again or waited for has had its time */
 	/* All of these are in the text; a word that begins with "!" is not. */
 	const char *says[SCENE_WORDS];
 	/* The answer to the call that the step sends; NULL: it is not made. */
@@ -146,6 +149,9 @@ static inline void scene_say(struct buf *b, const struct step_ctx *c,
 				       json_text(c->arena, json_at(event, "data"))));
 	if (c->gone)
 		buf_printf(b, "\ngone: %s", c->gone);
+	json_array_foreach(c->resources, i, event)
+		buf_printf(b, "\n%s %s is %s", json_str_or(event, "type", ""),
+			   json_str_or(event, "id", ""), json_str_or(event, "state", ""));
 	buf_printf(b, "\nsaved: %s", json_text(c->arena, c->data));
 	for (i = 0; i < b->len; i++)
 		if (b->p[i] == '"')
@@ -202,6 +208,16 @@ static inline void scene_fail(struct step_ctx *c, struct buf *said)
 	}
 }
 
+static inline json_t *scene_ledger(struct arena *a, const char *row)
+{
+	struct str rest = str_of(row);
+	const char *type = str_dup(a, str_cut(&rest, ' '));
+
+	return json_packf(a, "[{s:s, s:s, s:s, s:I}]", "type", type, "id",
+			  str_dup(a, rest), "state", "made", "made_ms",
+			  (json_int_t)(scene_now_ms - 2000));
+}
+
 static inline const char *scene_play(struct arena *a, const struct scene *s)
 {
 	static struct config cfg;
@@ -231,6 +247,8 @@ static inline const char *scene_play(struct arena *a, const struct scene *s)
 	struct exchange x = {.via = VIA_NONE};
 	struct buf said;
 
+	if (s->ledger)
+		c.ledger = scene_ledger(a, s->ledger);
 	if (s->region) {
 		partition = aws_partition_of(s->region);
 		where.region = s->region;
@@ -246,6 +264,7 @@ static inline const char *scene_play(struct arena *a, const struct scene *s)
 		   "{'name':'rayclusters.ray.io','digest':'c2'},"
 		   "{'name':'rayjobs.ray.io','digest':'j2'}]}]");
 	cfg.poll_scale_percent = 100;
+	cfg.visibility_ms = 60 * 1000;
 	cfg.kubernetes_oldest = "1.28";
 	cfg.kubernetes_newest = "1.33";
 	cr_assert(kind, "no kind %s", s->kind);

@@ -6,6 +6,7 @@
 #include "core/domain/cluster/eks_access.h"
 #include "core/domain/cluster/stack.h"
 #include "core/domain/cluster/teardown.h"
+#include "core/domain/step/kube_delete.h"
 #include "core/domain/step/names.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
@@ -285,24 +286,27 @@ void balancers_plan(struct step_ctx *c, struct exchange *x)
 	const struct holder *h = NULL;
 	const json_t *one = first_standing(c, &h);
 	const char *names = all_names(c);
-	struct kube_target t;
 
 	if (one) {
-		c->item = json_str_or(one, "metadata.uid", name_of(c, h, one));
-		eks_target(c, &t);
-		exchange_kube(x, &t,
-			      &(struct kube_request){
-				      .verb = KUBE_DELETE,
-				      .api = h->api,
-				      .plural = h->plural,
-				      .ns = json_str_at(one, "metadata.namespace"),
-				      .name = json_str_at(one, "metadata.name")});
+		kube_delete(c, x,
+			    (struct kube_request){
+				    .api = h->api,
+				    .plural = h->plural,
+				    .ns = json_str_at(one, "metadata.namespace"),
+				    .name = json_str_at(one, "metadata.name")},
+			    one, KUBE_SEEN_CONTENT);
 		x->what = arena_printf(c->arena, "Delete %s and its load balancer",
 				       name_of(c, h, one));
 		return;
 	}
 	if (names && !c->planning)
 		await_controllers(c, names);
+}
+
+void balancers_absorb(struct step_ctx *c, const struct answer *a)
+{
+	if (!kube_delete_was_another(c, a))
+		teardown_absorb(c, a);
 }
 
 /* --- what the controller has left

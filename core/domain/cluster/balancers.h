@@ -19,6 +19,7 @@ void balancers_check_plan(struct step_ctx *c, struct exchange *x);
 /* Deletes the objects, and waits until their controllers have let them go. */
 bool balancers_observe(struct step_ctx *c, struct exchange *x);
 void balancers_plan(struct step_ctx *c, struct exchange *x);
+void balancers_absorb(struct step_ctx *c, const struct answer *a);
 /* Security groups that the controller has left, and the rules that name them. */
 bool balancer_groups_observe(struct step_ctx *c, struct exchange *x);
 void balancer_groups_plan(struct step_ctx *c, struct exchange *x);

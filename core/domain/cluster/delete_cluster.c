@@ -15,6 +15,7 @@
 #include "core/domain/cluster/teardown.h"
 #include "core/domain/feature/toggle.h"
 #include "core/domain/hyperpod/hyperpod.h"
+#include "core/domain/step/absent.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 
@@ -85,13 +86,13 @@ static void stack_plan(struct step_ctx *c, struct exchange *x)
 	if (stack_refused(c))
 		return;
 	if (stack_missing(c)) {
-		if (!c->planning &&
-		    !gone_twice(c, "stack", TEARDOWN_SPACING_S, "the stack"))
+		if (!is_absent_twice(c, "cloudformation:stack", name_stack(c),
+				     TEARDOWN_SPACING_S, "the stack"))
 			return;
 		step_own(c, "cloudformation:stack", name_stack(c), NULL, "gone");
 		return;
 	}
-	not_gone(c, "stack");
+	is_there(c, "cloudformation:stack");
 	if (!step_tagged_cluster(c, json_at(stack_seen(c), "Tags"))) {
 		teardown_leave_foreign(c, "cloudformation:stack", name_stack(c));
 		return;
@@ -188,7 +189,7 @@ static const struct step steps[] = {
 	 .observe = balancers_observe,
 	 .seen = read_seen,
 	 .plan = balancers_plan,
-	 .absorb = teardown_absorb,
+	 .absorb = balancers_absorb,
 	 .leaves = &leaves_deletion,
 	 .wait = &wait_deletion},
 	TEARDOWN_HYPERPOD_STEP,

@@ -7,6 +7,7 @@
 #include "core/domain/cluster/eks_access.h"
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/network/compute_subnet.h"
+#include "core/domain/step/absent.h"
 #include "core/domain/step/read.h"
 #include "core/domain/step/texts.h"
 #include "core/json/tree.h"
@@ -25,12 +26,21 @@ const enum role_purpose teardown_role_inference_load = ROLE_INFERENCE_LOAD;
 const enum role_purpose teardown_role_gated_models = ROLE_GATED_MODELS;
 const enum role_purpose teardown_role_autoscaling = ROLE_AUTOSCALING;
 
+/* A list has missed what was put or attached a moment ago: it is seen soon. */
+static bool holds_something_young(const struct step_ctx *c, const struct answer *a)
+{
+	return answer_is(a, "DeleteConflict") &&
+	       step_waited_ms(c) < c->cfg->visibility_ms;
+}
+
 void teardown_absorb(struct step_ctx *c, const struct answer *a)
 {
-	if (!a->ok && a->errc != ERR_CLOUD_NOT_FOUND)
+	if (holds_something_young(c, a))
+		step_wait(c, 3, "everything in %s to be shown", c->item);
+	else if (!a->ok && a->errc != ERR_CLOUD_NOT_FOUND)
 		step_fail_answer(c, a, "%s could not be removed",
 				 c->item ? c->item : c->target);
-	else
+	else if (removal_is_done(c, a))
 		step_goto(c, c->step->name);
 }
 
@@ -71,6 +81,9 @@ void teardown_role_plan(struct step_ctx *c, struct exchange *x)
 	json_t *in = by_role(c);
 
 	if (!saw_ok(c, "role")) {
+		if (!is_absent(c, "iam:role", role_of(c),
+			       arena_printf(c->arena, "the role %s", role_of(c))))
+			return;
 		step_own(c, "iam:role", role_of(c), NULL, "gone");
 		/* The storages' rights went with the driver's role. */
 		if (*(const enum role_purpose *)c->step->arg == ROLE_S3_CSI)
@@ -94,6 +107,7 @@ void teardown_role_plan(struct step_ctx *c, struct exchange *x)
 			   "Delete the policy");
 		exchange_then(x, AWS_IAM_DeleteRole, by_role(c), c->arena);
 	} else {
+		step_promise(c, "iam:role", role_of(c), "gone");
 		remove_one(c, x, AWS_IAM_DeleteRole, in, role_of(c), "Delete the role");
 	}
 }
@@ -213,13 +227,13 @@ void teardown_interfaces_plan(struct step_ctx *c, struct exchange *x)
 /* --- compute subnets -----------------------------------------------------------------
  */
 
-static json_t *owned_subnets(struct step_ctx *c)
+static json_t *owned_ids(struct step_ctx *c, const char *type)
 {
 	json_t *ids = json_new_list(c->arena), *row;
 	size_t i;
 
-	json_array_foreach(json_at(c->input, "owned"), i, row)
-		if (streq(json_str_at(row, "type"), "ec2:subnet"))
+	json_array_foreach(ledger_rows(c), i, row)
+		if (streq(json_str_at(row, "type"), type))
 			json_push(ids, json_string(json_str_or(row, "id", "?")));
 	return ids;
 }
@@ -227,7 +241,7 @@ static json_t *owned_subnets(struct step_ctx *c)
 /* By id: one that has lost its tag is still there. */
 bool teardown_subnets_observe(struct step_ctx *c, struct exchange *x)
 {
-	json_t *ids = owned_subnets(c);
+	json_t *ids = owned_ids(c, "ec2:subnet");
 
 	return teardown_interfaces_observe(c, x) ||
 	       (json_array_size(ids) > 0 &&
@@ -236,23 +250,28 @@ bool teardown_subnets_observe(struct step_ctx *c, struct exchange *x)
 				    "subnet-id", "Values", ids)));
 }
 
-/*
- * One that we made and that no list shows: a list may miss what is young, for as long as
- * a minute, so the deletion by id is what tells. NULL: all are told.
- */
-static const char *unlisted_subnet(struct step_ctx *c)
+/* One that we made and that no read shows yet: by its id it can go all the same. Those
+ * that are not young are gone. */
+static const char *unseen_subnet(struct step_ctx *c)
 {
-	const json_t *there = json_at(saw(c, "owned"), "Subnets");
+	const json_t *there = json_at(saw(c, "owned"), "Subnets"), *ids;
+	const char *young = NULL, *id;
 	size_t i;
-	json_t *id;
+	json_t *v;
 
-	json_array_foreach(owned_subnets(c), i, id)
-		if (saw_ok(c, "owned") && !c->planning &&
-		    !json_find(there, "SubnetId", json_string_value(id)) &&
-		    !json_object_get(json_at(c->data, "gone_subnets"),
-				     json_string_value(id)))
-			return json_string_value(id);
-	return NULL;
+	if (!saw_ok(c, "owned") || c->planning)
+		return NULL;
+	ids = owned_ids(c, "ec2:subnet");
+	json_array_foreach(ids, i, v) {
+		id = json_string_value(v);
+		if (json_find(there, "SubnetId", id))
+			continue;
+		if (is_young(c, "ec2:subnet", id))
+			young = id;
+		else
+			step_own(c, "ec2:subnet", id, NULL, "gone");
+	}
+	return young;
 }
 
 void teardown_subnets_plan(struct step_ctx *c, struct exchange *x)
@@ -260,7 +279,7 @@ void teardown_subnets_plan(struct step_ctx *c, struct exchange *x)
 	const char *id = json_str_at(subnet_ids(c), "0");
 
 	if (!id)
-		id = unlisted_subnet(c);
+		id = unseen_subnet(c);
 	if (!id)
 		return;
 	step_promise(c, "ec2:subnet", id, "gone");
@@ -274,17 +293,11 @@ void teardown_subnets_absorb(struct step_ctx *c, const struct answer *a)
 	const char *holders = interface_names(
 		c->arena, json_at(saw(c, "interfaces"), "NetworkInterfaces"));
 
-	if (answer_is(a, "DependencyViolation")) {
+	if (answer_is(a, "DependencyViolation"))
 		step_retry(c, ERR_BLOCKED, "the subnet %s is still in use: %s", c->item,
 			   holders ? holders : a->message);
-		return;
-	}
-	if (a->ok || a->errc == ERR_CLOUD_NOT_FOUND) {
-		step_own(c, "ec2:subnet", c->item, NULL, "gone");
-		step_save(c, arena_printf(c->arena, "gone_subnets.%s", c->item),
-			  json_true());
-	}
-	teardown_absorb(c, a);
+	else
+		teardown_absorb(c, a);
 }
 
 /* --- blocks that we added to somebody's VPC -------------------------------------------
@@ -292,37 +305,57 @@ void teardown_subnets_absorb(struct step_ctx *c, const struct answer *a)
 
 const char *teardown_owned(const struct step_ctx *c, const char *type)
 {
-	const json_t *row = json_find(json_at(c->input, "owned"), "type", type);
-
-	return json_str_at(row, "id");
+	return json_str_at(ledger_row(c, type, NULL), "id");
 }
 
 bool teardown_blocks_observe(struct step_ctx *c, struct exchange *x)
 {
-	const char *id = teardown_owned(c, "ec2:vpc-cidr");
+	json_t *ids = owned_ids(c, "ec2:vpc-cidr");
 
-	return id && read_all(c, x, "vpcs", AWS_EC2_DescribeVpcs,
-			      json_packf(c->arena, "{s:[{s:s, s:[s]}]}", "Filters",
-					 "Name", "cidr-block-association.association-id",
-					 "Values", id));
+	return json_array_size(ids) > 0 &&
+	       read_all(c, x, "vpcs", AWS_EC2_DescribeVpcs,
+			json_packf(c->arena, "{s:[{s:s, s:O}]}", "Filters", "Name",
+				   "cidr-block-association.association-id", "Values",
+				   ids));
+}
+
+static const json_t *association(struct step_ctx *c, const char *id)
+{
+	const json_t *found;
+	size_t i;
+	json_t *vpc;
+
+	json_array_foreach(json_at(saw(c, "vpcs"), "Vpcs"), i, vpc) {
+		found = json_find(json_at(vpc, "CidrBlockAssociationSet"),
+				  "AssociationId", id);
+		if (found)
+			return found;
+	}
+	return NULL;
 }
 
 void teardown_blocks_plan(struct step_ctx *c, struct exchange *x)
 {
-	const char *id = teardown_owned(c, "ec2:vpc-cidr");
-	const json_t *assoc =
-		json_find(json_at(saw(c, "vpcs"), "Vpcs.0.CidrBlockAssociationSet"),
-			  "AssociationId", id);
+	const json_t *ids = owned_ids(c, "ec2:vpc-cidr");
+	size_t i;
+	json_t *v;
 
-	if (!id)
-		return;
-	if (!streq(json_str_or(assoc, "CidrBlockState.State", ""), "associated")) {
-		step_own(c, "ec2:vpc-cidr", id, NULL, "gone");
+	json_array_foreach(ids, i, v) {
+		const char *id = json_string_value(v);
+		const json_t *one = association(c, id);
+
+		/* Removed by its id, shown or not: a list may miss what is young. */
+		if (!streq(json_str_or(one, "CidrBlockState.State", ""), "associated") &&
+		    (one || c->planning || !is_young(c, "ec2:vpc-cidr", id))) {
+			step_own(c, "ec2:vpc-cidr", id, NULL, "gone");
+			continue;
+		}
+		step_promise(c, "ec2:vpc-cidr", id, "gone");
+		remove_one(c, x, AWS_EC2_DisassociateVpcCidrBlock,
+			   json_packf(c->arena, "{s:s}", "AssociationId", id), id,
+			   "Remove the address block");
 		return;
 	}
-	remove_one(c, x, AWS_EC2_DisassociateVpcCidrBlock,
-		   json_packf(c->arena, "{s:s}", "AssociationId", id), id,
-		   "Remove the address block");
 }
 
 /* --- log groups

@@ -12,6 +12,7 @@
 
 #include "core/domain/cluster/bucket_keys.h"
 #include "core/domain/cluster/teardown.h"
+#include "core/domain/step/absent.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 
@@ -262,6 +263,9 @@ void teardown_bucket_plan(struct step_ctx *c, struct exchange *x)
 	if (!name_bucket_is_ours(c) || is_hidden(c))
 		return;
 	if (!saw_ok(c, "bucket")) {
+		if (!is_absent(c, "s3:bucket", name_bucket(c),
+			       arena_printf(c->arena, "the bucket %s", name_bucket(c))))
+			return;
 		step_own(c, "s3:bucket", name_bucket(c), NULL, "gone");
 		return;
 	}
@@ -276,6 +280,7 @@ void teardown_bucket_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	}
 	c->item = name_bucket(c);
+	step_promise(c, "s3:bucket", name_bucket(c), "gone");
 	exchange_aws(x, AWS_S3_DeleteBucket, by_bucket(c));
 	x->what = arena_printf(c->arena, "Delete the empty bucket %s", name_bucket(c));
 }

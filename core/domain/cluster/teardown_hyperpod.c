@@ -1,6 +1,7 @@
 /* The HyperPod cluster, which goes with a deletion and with the undo of its creation. */
 #include "core/domain/cluster/teardown.h"
 #include "core/domain/hyperpod/hyperpod.h"
+#include "core/domain/step/absent.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 
@@ -41,13 +42,13 @@ void teardown_hyperpod_plan(struct step_ctx *c, struct exchange *x)
 	const char *status = json_str_or(cluster, "ClusterStatus", "");
 
 	if (!cluster) {
-		if (!c->planning && !gone_twice(c, "hyperpod", TEARDOWN_SPACING_S,
-						"the HyperPod cluster"))
+		if (!is_absent_twice(c, "sagemaker:cluster", hyperpod_name(c),
+				     TEARDOWN_SPACING_S, "the HyperPod cluster"))
 			return;
 		step_own(c, "sagemaker:cluster", hyperpod_name(c), NULL, "gone");
 		return;
 	}
-	not_gone(c, "hyperpod");
+	is_there(c, "sagemaker:cluster");
 	if (hyperpod_is_vanishing(c))
 		return;
 	if (!step_tagged_cluster(c, json_at(saw(c, "tags"), "Tags"))) {

@@ -3,6 +3,7 @@
 
 #include "core/domain/cluster/eks_access.h"
 #include "core/domain/dependency/install.h"
+#include "core/domain/step/kube_delete.h"
 #include "core/domain/step/names.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
@@ -116,6 +117,7 @@ static void recover(struct step_ctx *c, struct exchange *x, const struct compone
 {
 	struct helm_request r = {
 		.verb = HELM_ROLLBACK, .release = k->release, .ns = k->ns};
+	const json_t *record = helm_release_record(saw(c, "secrets"));
 	const bool forget =
 		streq(status, "pending-install") || streq(status, "uninstalling");
 	struct kube_target t;
@@ -135,15 +137,13 @@ static void recover(struct step_ctx *c, struct exchange *x, const struct compone
 	eks_target(c, &t);
 	c->item = arena_printf(c->arena, "recover/%lld", (long long)revision);
 	if (forget)
-		exchange_kube(
-			x, &t,
-			&(struct kube_request){
-				.verb = KUBE_DELETE,
-				.api = "v1",
-				.plural = "secrets",
-				.ns = k->ns,
-				.name = helm_release_record(saw(c, "secrets")),
-				.body = helm_release_just(saw(c, "secrets"), c->arena)});
+		kube_delete(c, x,
+			    (struct kube_request){
+				    .api = "v1",
+				    .plural = "secrets",
+				    .ns = k->ns,
+				    .name = json_str_at(record, "metadata.name")},
+			    record, KUBE_SEEN_CONTENT);
 	else
 		exchange_helm(x, &t, &r);
 	x->what = arena_printf(c->arena, "Recover the Helm release %s, stuck in %s",

@@ -9,6 +9,7 @@
 #include "core/base/clock.h"
 #include "core/domain/cluster/eks_access.h"
 #include "core/domain/dependency/install.h"
+#include "core/domain/step/kube_delete.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 
@@ -65,18 +66,14 @@ void refresh_plan(struct step_ctx *c, struct exchange *x)
 {
 	const struct component *k = component_here(c);
 	const json_t *pod = component_bound(c, k) ? stale_pod(c, k) : NULL;
-	struct kube_request r = {.verb = KUBE_DELETE,
-				 .api = "v1",
+	struct kube_request r = {.api = "v1",
 				 .plural = "pods",
 				 .ns = k->ns,
 				 .name = json_str_at(pod, "metadata.name")};
-	struct kube_target t;
 
 	if (!pod)
 		return;
-	c->item = json_str_or(pod, "metadata.uid", r.name);
-	eks_target(c, &t);
-	exchange_kube(x, &t, &r);
+	kube_delete(c, x, r, pod, KUBE_SEEN_OBJECT);
 	x->what = arena_printf(c->arena,
 			       "Restart the pod %s/%s, which is older than its pod "
 			       "identity",
@@ -85,6 +82,8 @@ void refresh_plan(struct step_ctx *c, struct exchange *x)
 
 void refresh_absorb(struct step_ctx *c, const struct answer *a)
 {
+	if (kube_delete_was_another(c, a))
+		return;
 	if (!a->ok && a->errc != ERR_CLOUD_NOT_FOUND)
 		step_fail_answer(c, a, "a pod of %s could not be restarted",
 				 component_here(c)->title);

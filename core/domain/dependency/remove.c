@@ -2,6 +2,7 @@
 
 #include "core/domain/cluster/eks_access.h"
 #include "core/domain/dependency/install.h"
+#include "core/domain/step/absent.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 
@@ -66,8 +67,11 @@ void remove_addon_plan(struct step_ctx *c, struct exchange *x)
 	if (component_kept(c, k))
 		return;
 	if (!addon) {
-		if (k->addon)
-			step_own(c, "eks:addon", k->addon, NULL, "gone");
+		if (!k->addon ||
+		    !is_absent(c, "eks:addon", k->addon,
+			       arena_printf(c->arena, "the add-on %s", k->addon)))
+			return;
+		step_own(c, "eks:addon", k->addon, NULL, "gone");
 		return;
 	}
 	if (streq(json_str_or(addon, "status", ""), "DELETING")) {
@@ -116,8 +120,14 @@ void remove_identity_plan(struct step_ctx *c, struct exchange *x)
 	const json_t *one = json_at(saw(c, "one"), "association");
 	const char *id = json_str_at(one, "associationId");
 
-	if (!id || component_kept(c, k))
+	if (component_kept(c, k))
 		return;
+	if (!id) {
+		(void)is_absent(c, "eks:pod-identity", NULL,
+				arena_printf(c->arena, "the binding of %s/%s", k->ns,
+					     k->service_account));
+		return;
+	}
 	if (!goes(c, k, json_at(one, "tags"))) {
 		component_keep(c, k, "its service account was bound before");
 		return;
@@ -132,8 +142,6 @@ void remove_identity_plan(struct step_ctx *c, struct exchange *x)
 
 void remove_identity_absorb(struct step_ctx *c, const struct answer *a)
 {
-	if (a->ok || a->errc == ERR_CLOUD_NOT_FOUND)
-		step_own(c, "eks:pod-identity", c->item, NULL, "gone");
 	teardown_absorb(c, a);
 }
 

@@ -8,6 +8,7 @@
 #include "core/aws/partition.h"
 #include "core/domain/cluster/teardown.h"
 #include "core/domain/feature/toggle.h"
+#include "core/domain/step/absent.h"
 #include "core/domain/step/read.h"
 #include "core/domain/step/texts.h"
 #include "core/json/tree.h"
@@ -147,6 +148,9 @@ void oidc_remove_plan(struct step_ctx *c, struct exchange *x)
 	if (!arn)
 		return;
 	if (!saw_ok(c, "oidc")) {
+		if (!is_absent(c, "iam:oidc-provider", arn,
+			       "the identity provider of the cluster"))
+			return;
 		step_own(c, "iam:oidc-provider", arn, NULL, "gone");
 		return;
 	}
@@ -160,6 +164,7 @@ void oidc_remove_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	}
 	c->item = arn;
+	step_promise(c, "iam:oidc-provider", arn, "gone");
 	exchange_aws(x, AWS_IAM_DeleteOpenIDConnectProvider,
 		     json_packf(c->arena, "{s:s}", "OpenIDConnectProviderArn", arn));
 	x->what = arena_printf(c->arena, "Delete the identity provider of the cluster");

@@ -8,6 +8,7 @@
 #include "core/domain/cluster/teardown.h"
 #include "core/domain/feature/toggle.h"
 #include "core/domain/hyperpod/bucket.h"
+#include "core/domain/step/absent.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 
@@ -192,6 +193,10 @@ void tls_objects_absorb(struct step_ctx *c, const struct answer *a)
 void tls_bucket_remove_plan(struct step_ctx *c, struct exchange *x)
 {
 	if (!saw_ok(c, "bucket")) {
+		if (!is_absent(
+			    c, "s3:bucket", name_tls_bucket(c),
+			    arena_printf(c->arena, "the bucket %s", name_tls_bucket(c))))
+			return;
 		step_own(c, "s3:bucket", name_tls_bucket(c), NULL, "gone");
 		return;
 	}
@@ -199,6 +204,7 @@ void tls_bucket_remove_plan(struct step_ctx *c, struct exchange *x)
 	    json_array_size(bucket_versions(c, saw(c, "versions"), true)) > 0)
 		return; /* somebody keeps something in it */
 	c->item = name_tls_bucket(c);
+	step_promise(c, "s3:bucket", name_tls_bucket(c), "gone");
 	exchange_aws(x, AWS_S3_DeleteBucket, by_bucket(c));
 	x->what = arena_printf(c->arena, "Delete the bucket %s", name_tls_bucket(c));
 }

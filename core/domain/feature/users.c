@@ -8,6 +8,7 @@
 #include "core/domain/cluster/eks_access.h"
 #include "core/domain/feature/toggle.h"
 #include "core/domain/stake/feature_users.h"
+#include "core/domain/step/kube_delete.h"
 #include "core/domain/step/read.h"
 #include "core/domain/step/texts.h"
 #include "core/json/tree.h"
@@ -50,7 +51,6 @@ static void refuse(struct step_ctx *c, const struct feature_user *u)
 static bool end_one(struct step_ctx *c, const struct feature_user *u, void *arg)
 {
 	struct exchange *x = arg;
-	struct kube_target t;
 
 	if (!c->planning && !is_confirmed(c, u->text)) {
 		refuse(c, u);
@@ -61,9 +61,7 @@ static bool end_one(struct step_ctx *c, const struct feature_user *u, void *arg)
 		return true;
 	}
 	c->verdict = (struct verdict){.kind = VERDICT_NONE};
-	c->item = u->uid;
-	eks_target(c, &t);
-	exchange_kube(x, &t, &u->request);
+	kube_delete(c, x, u->request, u->object, KUBE_SEEN_CONTENT);
 	x->what = arena_printf(c->arena, "Delete %s", u->text);
 	return false;
 }
@@ -83,6 +81,8 @@ void toggle_end_plan(struct step_ctx *c, struct exchange *x)
 
 void toggle_end_absorb(struct step_ctx *c, const struct answer *a)
 {
+	if (kube_delete_was_another(c, a))
+		return;
 	if (!a->ok && a->errc != ERR_CLOUD_NOT_FOUND)
 		step_fail_answer(c, a, "what depends on the %s could not be deleted",
 				 toggle_feature(c)->title);

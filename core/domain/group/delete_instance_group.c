@@ -11,6 +11,7 @@
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/hyperpod/update_cluster.h"
 #include "core/domain/stake/stake.h"
+#include "core/domain/step/absent.h"
 #include "core/domain/step/leaves.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
@@ -27,6 +28,11 @@ static json_t *going(struct step_ctx *c)
 {
 	json_t *things;
 
+	/* An undo of what never came to be: nothing is lost, nothing is left to do. */
+	if (json_at(c->input, "young") && saw(c, "hyperpod") && !group_live(c)) {
+		(void)is_absent(c, GROUP_TYPE, group_name(c), "the instance group");
+		return NULL;
+	}
 	if (!group_must_be(c))
 		return NULL;
 	things = group_things(c, group_nodes(c));
@@ -63,7 +69,7 @@ static void gone_plan(struct step_ctx *c, struct exchange *x)
 	if (c->planning)
 		return;
 	if (g) {
-		not_gone(c, "group");
+		is_there(c, GROUP_TYPE);
 		if (streq(json_str_at(g, "Status"), "Failed")) {
 			struct err *e = step_fail(
 				c, ERR_CLUSTER_FAILED,
@@ -82,7 +88,8 @@ static void gone_plan(struct step_ctx *c, struct exchange *x)
 			  (long long)json_int_or(g, "CurrentCount", 0));
 		return;
 	}
-	if (!gone_twice(c, "group", GONE_SPACING_S, "the group"))
+	if (!is_absent_twice(c, GROUP_TYPE, group_name(c), GONE_SPACING_S,
+			     "the instance group"))
 		return;
 	step_uncatalog(c, "instance_group", group_name(c));
 	step_done(c, json_pack("{s:s, s:s, s:s}", "cluster", c->target, "group",

@@ -2,6 +2,7 @@
 #include "core/base/nearest.h"
 
 #include "core/domain/hyperpod/hyperpod.h"
+#include "core/domain/step/absent.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 
@@ -43,6 +44,10 @@ bool group_must_be(struct step_ctx *c)
 	const json_t *cluster = saw(c, "hyperpod");
 	struct err *e;
 
+	if (cluster && !group_live(c) &&
+	    !is_absent(c, GROUP_TYPE, group_name(c),
+		       arena_printf(c->arena, "the instance group %s", group_name(c))))
+		return false;
 	/* What an earlier try has asked for does not come to it any more. */
 	if (!group_live(c))
 		step_gone(c, group_name(c));

@@ -10,6 +10,10 @@
 
 #include "core/op/kind.h"
 
+/* As step/absent.h calls a group: the ledger has none, an undo tells of what it undoes.
+ */
+#define GROUP_TYPE "sagemaker:instance-group"
+
 extern const struct kind kind_add_instance_group;
 extern const struct kind kind_scale_instance_group;
 extern const struct kind kind_update_instance_group;
@@ -27,7 +31,7 @@ bool group_is_continuous(const json_t *cluster);
 
 /*
  * The first row of a kind: the cluster (key "hyperpod") is there, is not failed
- * and has the group. False: a verdict was set.
+ * and has the group, which may be young. False: a verdict was set.
  */
 bool group_must_be(struct step_ctx *c);
 /* Catalog rows of every group that the read "hyperpod" shows. */

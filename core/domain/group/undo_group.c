@@ -97,6 +97,11 @@ bool group_undo_group(struct step_ctx *c, struct spawn *ret)
 	ret->kind = "delete_instance_group";
 	ret->target = c->target;
 	ret->input = group_undo_input(c);
+	/* Asked for a moment ago, perhaps: not to be seen does not mean that it is not.
+	 */
+	json_put(ret->input, "young",
+		 json_pack("[{s:s, s:s, s:I}]", "type", GROUP_TYPE, "id", group_name(c),
+			   "made_ms", (json_int_t)c->now_ms));
 	return true;
 }
 

@@ -4,6 +4,7 @@
 #include "core/domain/karpenter/karpenter.h"
 #include "core/domain/karpenter/node_class.h"
 #include "core/domain/step/held.h"
+#include "core/domain/step/kube_delete.h"
 #include "core/domain/step/leaves.h"
 #include "core/domain/step/read.h"
 #include "core/domain/storage/storage.h"
@@ -188,29 +189,50 @@ bool node_object_undo(struct step_ctx *c, struct spawn *ret, const char *kind)
 /* --- removing it ---------------------------------------------------------------------
  */
 
+/* What was asked to go is gone, and somebody has made another of its name meanwhile,
+ * with nodes that nobody has confirmed. */
+static bool is_another(struct step_ctx *c, const json_t *there)
+{
+	const char *first = json_str_at(c->data, "deleting");
+	const char *uid = json_str_at(there, "metadata.uid");
+	struct err *e;
+
+	if (!first || !uid || streq(first, uid)) {
+		step_save_str(c, "deleting", uid);
+		return false;
+	}
+	json_drop(c->data, "deleting");
+	e = step_fail(c, ERR_GOAL_MOVED,
+		      "The %s %s was deleted, and another of the same name was created "
+		      "outside InstantStart",
+		      about(c)->what, name_of(c));
+	err_fix(e, "The new one is kept. To delete it, request a new plan.");
+	return true;
+}
+
 void node_object_delete_plan(struct step_ctx *c, struct exchange *x)
 {
 	const json_t *there = saw(c, "object");
-	const struct kube_request r = request_of(c, KUBE_DELETE);
-	struct kube_target t;
 
 	if (!there) {
 		step_own(c, about(c)->type, name_of(c), NULL, "gone");
 		return;
 	}
+	if (is_another(c, there))
+		return;
 	if (json_at(there, "metadata.deletionTimestamp")) {
 		step_wait(c, GONE_S, "the %s %s and its nodes to be deleted%s",
 			  about(c)->what, name_of(c), held_text(c->arena, there));
 		return;
 	}
-	c->item = json_str_or(there, "metadata.uid", about(c)->what);
-	eks_target(c, &t);
-	exchange_kube(x, &t, &r);
+	kube_delete(c, x, request_of(c, KUBE_DELETE), there, KUBE_SEEN_CONTENT);
 	x->what = arena_printf(c->arena, "Delete the %s %s", about(c)->what, name_of(c));
 }
 
 void node_object_delete_absorb(struct step_ctx *c, const struct answer *a)
 {
+	if (kube_delete_was_another(c, a))
+		return;
 	if (!a->ok && a->errc != ERR_CLOUD_NOT_FOUND)
 		step_fail_answer(c, a, "the %s %s could not be deleted", about(c)->what,
 				 name_of(c));

@@ -60,7 +60,7 @@ int64_t node_addresses(const json_t *type, const char *interface_mode, bool pref
 		{.name = "extend_vpc",                                                   \
 		 .phase = "network",                                                     \
 		 .title = "Add an address block to the VPC",                             \
-		 .effect = EFFECT_CONVERGENT,                                            \
+		 .effect = EFFECT_TAGGED,                                                \
 		 .observe = subnet_extend_observe,                                       \
 		 .seen = read_seen,                                                      \
 		 .plan = subnet_extend_plan,                                             \

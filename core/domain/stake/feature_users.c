@@ -127,12 +127,11 @@ static bool visit(struct step_ctx *c, const struct user_kind *k,
 	json_array_foreach(json_at(saw(c, key_of(c, k)), "items"), i, o) {
 		const struct feature_user u = {
 			.text = text_of(c, k, o),
-			.request = {.verb = KUBE_DELETE,
-				    .api = k->api,
+			.request = {.api = k->api,
 				    .plural = k->plural,
 				    .ns = json_str_at(o, "metadata.namespace"),
 				    .name = json_str_at(o, "metadata.name")},
-			.uid = json_str_or(o, "metadata.uid", k->plural),
+			.object = o,
 			.going = json_at(o, "metadata.deletionTimestamp") != NULL,
 		};
 

@@ -14,11 +14,11 @@ bool feature_users_read(struct step_ctx *c, struct exchange *x, const char *feat
 /* ["HyperPodPyTorchJob team/llama"] of the arena. */
 json_t *feature_users(struct step_ctx *c, const char *feature);
 
-/* One of them: as the list above says it, and what deletes it. */
+/* One of them: as the list above says it, and what names it. */
 struct feature_user {
 	const char *text;
 	struct kube_request request;
-	const char *uid;
+	const json_t *object;
 	bool going; /* it is being deleted */
 };
 /* Calls each() for those in the list until it answers false. */

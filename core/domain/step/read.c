@@ -249,28 +249,3 @@ struct err *step_fail_saw(struct step_ctx *c, const char *key, const char *fmt, 
 	va_end(ap);
 	return step_fail_answer(c, &a, "%s", text);
 }
-
-bool gone_twice(struct step_ctx *c, const char *key, int64_t spacing_s, const char *what)
-{
-	const char *path = arena_printf(c->arena, "_gone.%s", key);
-	int64_t first = json_int_or(c->data, path, 0);
-
-	if (first == 0) {
-		step_save(c, path, json_integer(c->now_ms));
-		step_wait(c, spacing_s, "a second check that %s was deleted", what);
-		return false;
-	}
-	if (c->now_ms - first < spacing_s * 1000 * c->cfg->poll_scale_percent / 100) {
-		step_wait(c, spacing_s, "a second check that %s was deleted", what);
-		return false;
-	}
-	return true;
-}
-
-void not_gone(struct step_ctx *c, const char *key)
-{
-	const char *path = arena_printf(c->arena, "_gone.%s", key);
-
-	if (json_at(c->data, path))
-		json_drop(c->data, path);
-}

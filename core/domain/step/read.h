@@ -65,13 +65,4 @@ bool saw_denied(const struct step_ctx *c, const char *key);
 struct err *step_fail_saw(struct step_ctx *c, const char *key, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4), returns_nonnull));
 
-/*
- * Gone means that two reads agree, spaced beyond the lag of lists: true when
- * an earlier claim, at least `spacing_s` ago, has seen the same. The first time
- * it remembers the moment under data.<key> and sets a wait.
- */
-bool gone_twice(struct step_ctx *c, const char *key, int64_t spacing_s, const char *what);
-/* It was there after all: forgets the first sighting. */
-void not_gone(struct step_ctx *c, const char *key);
-
 #endif

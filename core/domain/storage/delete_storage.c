@@ -6,7 +6,9 @@
 #include "core/domain/cluster/eks_access.h"
 #include "core/domain/cluster/kinds.h"
 #include "core/domain/stake/stake.h"
+#include "core/domain/step/absent.h"
 #include "core/domain/step/held.h"
+#include "core/domain/step/kube_delete.h"
 #include "core/domain/step/names.h"
 #include "core/domain/step/read.h"
 #include "core/domain/storage/storage.h"
@@ -156,9 +158,7 @@ static bool remove_observe(struct step_ctx *c, struct exchange *x)
 static void remove_plan(struct step_ctx *c, struct exchange *x)
 {
 	const struct removal *r = c->step->arg;
-	struct kube_request req = object_request(c, KUBE_DELETE);
 	const json_t *object = saw(c, "object");
-	struct kube_target t;
 
 	if (!object) {
 		step_own(c, r->type, object_id(c), NULL, "gone");
@@ -173,9 +173,7 @@ static void remove_plan(struct step_ctx *c, struct exchange *x)
 			  held_text(c->arena, object));
 		return;
 	}
-	c->item = json_str_or(object, "metadata.uid", r->what);
-	eks_target(c, &t);
-	exchange_kube(x, &t, &req);
+	kube_delete(c, x, object_request(c, KUBE_DELETE), object, KUBE_SEEN_CONTENT);
 	x->what = arena_printf(c->arena, "Delete the %s %s", r->what, object_id(c));
 }
 
@@ -183,6 +181,8 @@ static void remove_absorb(struct step_ctx *c, const struct answer *a)
 {
 	const struct removal *r = c->step->arg;
 
+	if (kube_delete_was_another(c, a))
+		return;
 	if (!a->ok && a->errc != ERR_CLOUD_NOT_FOUND)
 		step_fail_answer(c, a, "the %s %s could not be deleted", r->what,
 				 object_id(c));
@@ -208,7 +208,9 @@ static bool revoke_observe(struct step_ctx *c, struct exchange *x)
 
 static void revoke_plan(struct step_ctx *c, struct exchange *x)
 {
-	if (saw_missing(c, "policy"))
+	if (saw_missing(c, "policy") &&
+	    is_absent(c, "iam:role-policy", storage_grant_id(c),
+		      arena_printf(c->arena, "the policy %s", storage_policy(c))))
 		step_own(c, "iam:role-policy", storage_grant_id(c), NULL, "gone");
 	if (!saw_ok(c, "policy"))
 		return;
@@ -217,7 +219,7 @@ static void revoke_plan(struct step_ctx *c, struct exchange *x)
 			  name_role(c, ROLE_S3_CSI), c->target, storage_policy(c));
 		return;
 	}
-	step_own(c, "iam:role-policy", storage_grant_id(c), NULL, "gone");
+	step_promise(c, "iam:role-policy", storage_grant_id(c), "gone");
 	exchange_aws(x, AWS_IAM_DeleteRolePolicy, by_policy(c));
 	x->what = arena_printf(c->arena,
 			       "Remove the driver's permission for the bucket of %s",
@@ -229,7 +231,7 @@ static void revoke_absorb(struct step_ctx *c, const struct answer *a)
 	if (!a->ok && a->errc != ERR_CLOUD_NOT_FOUND)
 		step_fail_answer(c, a, "the policy %s could not be deleted",
 				 storage_policy(c));
-	else
+	else if (removal_is_done(c, a))
 		step_advance(c);
 }
 

@@ -7,6 +7,7 @@
  */
 #include "core/domain/cluster/eks_access.h"
 #include "core/domain/step/held.h"
+#include "core/domain/step/kube_delete.h"
 #include "core/domain/step/read.h"
 #include "core/domain/storage/storage.h"
 #include "core/json/tree.h"
@@ -271,9 +272,7 @@ void probe_clear_plan(struct step_ctx *c, struct exchange *x)
 
 void probe_remove_plan(struct step_ctx *c, struct exchange *x)
 {
-	struct kube_request r = job_request(c, KUBE_DELETE);
 	const json_t *job = saw(c, "job");
-	struct kube_target t;
 
 	if (!job) {
 		step_own(c, "kubernetes:job",
@@ -287,15 +286,15 @@ void probe_remove_plan(struct step_ctx *c, struct exchange *x)
 			  held_text(c->arena, job));
 		return;
 	}
-	c->item = json_str_or(job, "metadata.uid", "job");
-	eks_target(c, &t);
-	exchange_kube(x, &t, &r);
+	kube_delete(c, x, job_request(c, KUBE_DELETE), job, KUBE_SEEN_CONTENT);
 	x->what = arena_printf(c->arena, "Delete the job %s/%s", storage_namespace(c),
 			       storage_probe(c));
 }
 
 void probe_remove_absorb(struct step_ctx *c, const struct answer *a)
 {
+	if (kube_delete_was_another(c, a))
+		return;
 	if (!a->ok && a->errc != ERR_CLOUD_NOT_FOUND)
 		step_fail_answer(c, a, "the job %s could not be deleted",
 				 storage_probe(c));
