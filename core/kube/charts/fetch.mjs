@@ -3,9 +3,10 @@
 //   node core/kube/charts/fetch.mjs FOLDER HELM [LOCK]          make charts
 //
 // LOCK (core/kube/charts/lock.json) pins each chart: repository or archive, version, and a digest
-// of its content. A digest that nobody has recorded yet is written into LOCK at the first
-// fetch; from then on other content under the same version is refused. Nothing is put
-// into FOLDER unless every chart is as pinned.
+// of its content as `helm package` writes it. The digest of the chart that comes as the archive
+// of a commit is recorded. What publishers have packed is known only where it can be fetched: a
+// null is replaced in LOCK at the first fetch, and from then on other content under the same
+// version is refused. Nothing is put into FOLDER unless every chart is as pinned.
 //
 // CHARTS_FROM takes all of them from one place instead: oci://HOST/PATH, http(s)://HOST/PATH
 // (a chart repository) or a folder of NAME-VERSION.tgz. Proxies are those of the environment
@@ -51,7 +52,7 @@ function filesOf(folder, below = '')
 }
 
 /** Of names and contents: an archive of the same files has the same one. */
-export function digestOf(folder)
+function digestOf(folder)
 {
 	const sum = createHash('sha256');
 
@@ -116,6 +117,53 @@ function pull(helm, tmp, base, row)
 	return path.join(to, fs.readdirSync(to)[0] ?? refuse(`${base} gave nothing for ${row.chart}`));
 }
 
+/* Items of Chart.yaml's dependencies that are neither brought nor wanted; all without names. */
+function dropDependencies(file, names)
+{
+	/* An item is a dash and what is indented more; Helm writes both at the first column,
+	 * and the name is not the first of its members. */
+	const text = fs.readFileSync(file, 'utf8');
+	const block = /^dependencies:.*\n(?:(?:[\s#-].*)?\n)*/m.exec(`${text}\n`)?.[0];
+	const items = block?.split(/^(?=\s*-\s)/m) ?? [];
+	const nameOf = item => /^\s*(?:-\s+)?name:\s*["']?([^"'\s]+)/m.exec(item)?.[1];
+	const kept = items.filter((item, i) => i === 0 || (names && !names.includes(nameOf(item))));
+
+	if (block)
+		fs.writeFileSync(file, `${text}\n`.replace(block, () => (kept.length > 1 ? kept.join('') : '')));
+}
+
+/* An archive beside the folder of the same chart would be rendered, too. */
+function dropDoubles(folder)
+{
+	for (const name of fs.existsSync(folder) ? fs.readdirSync(folder) : []) {
+		const chart = /^(.+)-v?\d[^/]*\.tgz$/.exec(name)?.[1];
+
+		if (chart && fs.existsSync(path.join(folder, chart, 'Chart.yaml')))
+			fs.rmSync(path.join(folder, name));
+	}
+}
+
+/*
+ * Of the chart as `helm package` writes it: a source tree, its publisher's package and one
+ * that a mirror has packed again are the same chart. Packing leaves out what .helmignore
+ * names and writes Chart.yaml anew; it asks for dependencies, which are not part of it.
+ */
+function packagedDigest(helm, at, work)
+{
+	const tree = path.join(work, 'tree'), out = path.join(work, 'packed');
+	const shown = run(helm, ['show', 'chart', at]);
+
+	fs.cpSync(at, tree, {recursive: true});
+	fs.rmSync(path.join(tree, 'Chart.lock'), {force: true});
+	dropDependencies(path.join(tree, 'Chart.yaml'));
+	dropDoubles(path.join(tree, 'charts'));
+	run(helm, ['package', tree, '--destination', out]);
+	const packed = unpack(path.join(out, fs.readdirSync(out)[0]), path.join(work, 'again'));
+
+	fs.writeFileSync(path.join(packed, 'Chart.yaml'), shown);
+	return digestOf(packed);
+}
+
 function fetchOne(helm, tmp, row)
 {
 	const from = process.env.CHARTS_FROM?.replace(/\/+$/, '');
@@ -135,40 +183,12 @@ function fetchOne(helm, tmp, row)
 
 	if (bare(said) !== bare(row.version))
 		refuse(`${row.chart} is of version ${said}, not ${row.version}`);
-	const digest = digestOf(at);
+	const digest = packagedDigest(helm, at, work);
 
 	if (row.digest && row.digest !== digest)
 		refuse(`${row.chart} ${row.version} is not what was pinned: its content is ${digest}, pinned is ${row.digest}. `
 			+ 'Look at what has changed; to take it, set its digest in the lock file to null.');
 	return {at, digest};
-}
-
-/* Items of Chart.yaml's dependencies that are neither brought nor wanted. */
-function dropDependencies(file, names)
-{
-	const lines = fs.readFileSync(file, 'utf8').split('\n');
-	let inside = false, dropping = false;
-
-	fs.writeFileSync(file, lines.filter(line => {
-		if (/^\S/.test(line))
-			inside = line.startsWith('dependencies:');
-		const item = inside && /^\s*-\s+name:\s*["']?([^"'\s]+)/.exec(line);
-
-		if (item)
-			dropping = names.includes(item[1]);
-		return !(inside && dropping);
-	}).join('\n'));
-}
-
-/* An archive beside the folder of the same chart would be rendered, too. */
-function dropDoubles(folder)
-{
-	for (const name of fs.existsSync(folder) ? fs.readdirSync(folder) : []) {
-		const chart = /^(.+)-v?\d[^/]*\.tgz$/.exec(name)?.[1];
-
-		if (chart && fs.existsSync(path.join(folder, chart, 'Chart.yaml')))
-			fs.rmSync(path.join(folder, name));
-	}
 }
 
 /** Fetches by the lock into the folder; gives the rows of charts.json. */

@@ -39,6 +39,8 @@ function space(dir, name, change = rows => rows)
 const from = url => rows => rows.map(r => ({...r, archive: undefined, folder: undefined, repository: url,
 	with: r.with?.map(w => ({...w, repository: url}))}));
 
+const unrecorded = row => ({...row, digest: null, with: row.with?.map(unrecorded)});
+
 async function fine(at, lock, env)
 {
 	const r = await fetchInto(at, lock, env);
@@ -96,9 +98,41 @@ export const cases = {
 			const plain = space(dir, 'plain', from(s.url));
 
 			assert.equal(list[0].digest, (await fine(plain.at, plain.lock))[0].digest, 'the same chart another way');
+			assert.deepEqual(digests(rowsOf(lock)), digests(rowsOf(plain.lock)));
 		} finally {
 			await s.stop();
 		}
+	},
+	async 'packages that a publisher or a mirror has made of it'(dir) {
+		const trees = space(dir, 'trees', rows => rows.map(unrecorded)), packed = `${dir}/packages`;
+		const known = space(dir, 'known');
+
+		await fine(trees.at, trees.lock, {CHARTS_FROM: archives()});
+		await fine(known.at, known.lock, {CHARTS_FROM: archives()});
+		assert.deepEqual(digests(rowsOf(known.lock)), digests(rowsOf(trees.lock)), 'what stands in the lock file is right');
+		fs.mkdirSync(packed);
+		for (const row of rowsOf(trees.lock).flatMap(r => [r, ...(r.with ?? [])])) {
+			const at = `${dir}/unpacked/${row.chart}`;
+
+			fs.mkdirSync(at, {recursive: true});
+			spawnSync('tar', ['-xzf', `${archives()}/${row.chart}-${row.version}.tgz`, '-C', at, '--strip-components=1']);
+			/* Packing merges the folder of a part and the package beside it; ours takes the folder. */
+			fs.rmSync(`${at}/charts/health-monitoring-agent-0.1.0.tgz`, {force: true});
+			const shown = spawnSync(`${tools}/helm`, ['show', 'chart', at], {encoding: 'utf8'}).stdout;
+
+			fs.writeFileSync(`${at}/Chart.yaml`, shown.replace(/^dependencies:\n(?:[- ].*\n)*/m, ''));
+			const r = spawnSync(`${tools}/helm`, ['package', at, '--destination', packed], {encoding: 'utf8'});
+
+			assert.equal(r.status, 0, r.stderr);
+			/* As Helm writes it, with the dependencies again. */
+			const file = `${packed}/${fs.readdirSync(packed).find(f => f.startsWith(`${row.chart}-`))}`;
+
+			spawnSync('tar', ['-xzf', file, '-C', packed]);
+			fs.writeFileSync(`${packed}/${row.chart}/Chart.yaml`, shown);
+			spawnSync('tar', ['-czf', file, '-C', packed, row.chart]);
+		}
+		await fine(trees.at, trees.lock, {CHARTS_FROM: packed});
+		assert.doesNotMatch(fs.readFileSync(`${trees.at}/charts/hyperpod-helm-chart/Chart.yaml`, 'utf8'), /cert-manager/);
 	},
 	async 'a private OCI registry, a folder, a proxy, a password'(dir) {
 		const s = await serve(archives());
