@@ -101,8 +101,9 @@ function failures(text)
 		for (const {1: code, 2: title, 3: rest, index} of part.matchAll(
 			/^- (ST\d+) ([^\n]*)\n([\s\S]*?)(?=^- ST|^Reproduce with|$(?![\s\S]))/gm)) {
 			const problem = /"code":"([a-z-]+)"(?:,"field":"([^"]*)")?/.exec(part);
+			const field = problem?.[2]?.replace(/\/\d+(?=\/|$)/g, '/N').replace(/^\/tags\/.+/, '/tags/KEY') ?? '';
 			const key = title === 'Schema-valid request rejected' && problem
-				? `${code} ${problem[1]} ${problem[2] ?? ''}`.trim()
+				? `${code} ${problem[1]} ${field}`.trim()
 				: title === 'Schema-violating request accepted' && isEmpty(rest, part.slice(index))
 					? `${code} an empty member is not given` : `${code} ${where}`;
 

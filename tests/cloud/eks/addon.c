@@ -156,7 +156,10 @@ static bool is_busy(struct cloud_call *c, const json_t *addon)
 	    !(streq(status, "DELETING") && streq(c->op, "UpdateAddon")))
 		return false;
 	bad(c, "");
-	cloud_fault(c, "ResourceInUseException",
+	/* Each as its model has it. */
+	cloud_fault(c,
+		    streq(c->op, "DeleteAddon") ? "InvalidRequestException"
+						: "ResourceInUseException",
 		    "Addon %s currently has an update in progress",
 		    json_str_or(addon, "addonName", ""));
 	return true;
