@@ -215,6 +215,8 @@ static void send(struct walk *w, struct effect *f)
 			    ans.request_id);
 	} else if (!ans.ok && ans.errc == ERR_WEBHOOK_UNSERVED) {
 		walk_webhook(w, f->x, &ans);
+	} else if (walk_ending(w, f->x, &ans)) {
+		/* It has said what is waited for. */
 	} else if (!ans.ok && backoff_is_transient(ans.errc)) {
 		walk_answer_failed(&w->ctx, &ans);
 	} else {

@@ -221,7 +221,7 @@ static void observe(struct walk *w)
 		runner_call(w->r, &x, NULL, w->a, &ans);
 		if (!ans.ok && ans.errc == ERR_WEBHOOK_UNSERVED)
 			walk_webhook(w, &x, &ans);
-		else
+		else if (!walk_ending(w, &x, &ans))
 			(void)take_read(w, &ans);
 		if (c->verdict.kind != VERDICT_NONE)
 			return;

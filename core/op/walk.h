@@ -65,6 +65,21 @@ void walk_too_much(struct step_ctx *c);
 void walk_hold_unknown(struct walk *w, const char *name, const json_t *request);
 /* runner_webhook.c: waits for the webhook that has refused the exchange. */
 void walk_webhook(struct walk *w, const struct exchange *x, const struct answer *ans);
+/* runner_ending.c: waits for the namespace in which nothing can be made because it is
+ * being deleted; false: the exchange was not refused for that. */
+bool walk_ending(struct walk *w, const struct exchange *x, const struct answer *ans);
+
+/* runner_service.c */
+struct walk_service {
+	const char *ns, *name;
+	const char *why; /* what is said of it when it shows nothing itself */
+};
+/* Reads from the cluster that has refused an exchange; NULL: no answer. */
+json_t *walk_look(struct walk *w, const struct exchange *refused,
+		  const struct kube_request *r);
+/* "0 of its 2 pods are ready: a (…)"; *ret_owner: who made the service, else its name. */
+const char *walk_service_state(struct walk *w, const struct exchange *x,
+			       const struct walk_service *s, const char **ret_owner);
 /* runner_settle.c: verdict to settlement, growth of waits, step deadline. */
 bool walk_settle(struct walk *w, struct err *e) __attribute__((warn_unused_result));
 

@@ -71,6 +71,19 @@ Test(domain_behind, a_wait_for_an_end_names_what_keeps_it)
 			     "'Some content in the namespace has finalizers remaining: "
 			     "example.com/hold in 1 resource instances'}]}}}",
 		 .says = {"wait: the namespace x", "example.com/hold in 1", "!(no)"}},
+		{"a namespace that waits for an API", "create_s3_storage",
+		 "apply_namespace", .input = "{'name':'data','namespace':'x'}",
+		 .data = "{'eks':{'endpoint':'https://k'}}",
+		 .answers = "{'kubernetes:get namespaces':" GOING(
+			 "") ",'status':{'conditions':["
+			     "{'type':'NamespaceDeletionDiscoveryFailure','status':'True',"
+			     "'message':'Discovery failed'}]}},'kubernetes:list apiservices':{"
+			     "'items':[{'spec':{'group':'metrics.k8s.io','version':'v1beta1',"
+			     "'service':{'name':'m','namespace':'n'}},'status':{'conditions':[{"
+			     "'type':'Available','status':'False','message':'no addresses'}]}}"
+			     "]}}",
+		 .says = {"wait: the namespace x",
+			  "metrics.k8s.io/v1beta1 (no addresses)"}},
 		{"nothing is known", "create_s3_storage", "apply_namespace",
 		 .input = "{'name':'data','namespace':'x'}",
 		 .data = "{'eks':{'endpoint':'https://k'}}",

@@ -11,9 +11,14 @@
 #include <jansson.h>
 
 #include "core/base/arena.h"
+#include "core/op/kind.h"
 
 /* " (kept by the finalizer example.com/backup)", of a namespace what the server says of
  * its content; "" when nothing is known to keep it. Borrowed from the arena. */
 const char *held_text(struct arena *a, const json_t *object);
+/* Of a namespace that waits for an API that does not answer: reads who should. */
+bool held_read(struct step_ctx *c, struct exchange *x, const json_t *ns);
+/* What held_read() has found, in the form of held_text(); NULL: nothing. */
+const char *held_by_apis(struct step_ctx *c);
 
 #endif

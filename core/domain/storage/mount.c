@@ -37,17 +37,21 @@ bool mount_namespace_observe(struct step_ctx *c, struct exchange *x)
 			 &(struct kube_request){.verb = KUBE_GET,
 						.api = "v1",
 						.plural = "namespaces",
-						.name = storage_namespace(c)});
+						.name = storage_namespace(c)}) ||
+	       held_read(c, x, saw(c, "ns"));
 }
 
 /* Nothing is made of what is on its way out: it would go all the same. */
 static bool waits_for_end(struct step_ctx *c, const char *what, const char *name,
 			  const json_t *there)
 {
+	const char *apis;
+
 	if (!json_at(there, "metadata.deletionTimestamp"))
 		return false;
+	apis = held_by_apis(c);
 	step_wait(c, 5, "the %s %s to be deleted%s", what, name,
-		  held_text(c->arena, there));
+		  apis ? apis : held_text(c->arena, there));
 	return true;
 }
 

@@ -104,6 +104,22 @@ static void service_webhook(struct plan *p, const char *controller)
 			 "/mutate-v1-service"));
 }
 
+/* An API of Kubernetes that the pods of that name answer. */
+static void api_service(struct plan *p, const char *group, const char *version,
+			const char *name)
+{
+	add(p, json_pack("{s:s,s:s,s:o,s:{s:{s:s},s:[{s:s,s:i}]}}", "apiVersion", "v1",
+			 "kind", "Service", "metadata", meta(p, name), "spec", "selector",
+			 "k8s-app", name, "ports", "name", "https", "port", 443));
+	add(p,
+	    json_pack("{s:s,s:s,s:{s:s},s:{s:s,s:s,s:i,s:i,s:b,s:{s:s,s:s,s:i}}}",
+		      "apiVersion", "apiregistration.k8s.io/v1", "kind", "APIService",
+		      "metadata", "name", arena_printf(p->a, "%s.%s", version, group),
+		      "spec", "group", group, "version", version, "groupPriorityMinimum",
+		      100, "versionPriority", 100, "insecureSkipTLSVerify", 1, "service",
+		      "name", name, "namespace", p->ns, "port", 443));
+}
+
 static void csi_driver(struct plan *p, const char *name)
 {
 	add(p,
@@ -149,6 +165,8 @@ static void endpoints(struct plan *p, const json_t *addon)
 		deployment(p, "keda-operator",
 			   json_str_at(v, "keda.auth.aws.irsa.roleArn"));
 		deployment(p, "keda-operator-metrics-apiserver", NULL);
+		api_service(p, "external.metrics.k8s.io", "v1beta1",
+			    "keda-operator-metrics-apiserver");
 		deployment(p, "keda-admission-webhooks", NULL);
 	}
 	if (json_bool_or(v, "alb.enabled", true)) {
@@ -179,7 +197,9 @@ static json_t *objects_of(struct arena *a, const json_t *addon, const char *imag
 		account(&p, own, NULL);
 		workload(&p, kind, own, own, 2);
 	}
-	if (streq(name, "aws-mountpoint-s3-csi-driver"))
+	if (streq(name, "metrics-server"))
+		api_service(&p, "metrics.k8s.io", "v1beta1", own);
+	else if (streq(name, "aws-mountpoint-s3-csi-driver"))
 		csi_driver(&p, "s3.csi.aws.com");
 	else if (streq(name, "aws-fsx-csi-driver"))
 		csi_driver(&p, "fsx.csi.aws.com");
@@ -199,6 +219,7 @@ static const char *plural_of(const json_t *o)
 		{"DaemonSet", "daemonsets"},
 		{"Service", "services"},
 		{"CSIDriver", "csidrivers"},
+		{"APIService", "apiservices"},
 		{"ValidatingWebhookConfiguration", "validatingwebhookconfigurations"},
 		{"MutatingWebhookConfiguration", "mutatingwebhookconfigurations"},
 	};

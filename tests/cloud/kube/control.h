@@ -23,6 +23,7 @@ void ks_run_garbage(struct ks *k);
 void ks_run_crds(struct ks *k);
 void ks_run_balancers(struct ks *k);
 void ks_run_roles(struct ks *k);
+void ks_run_api_services(struct ks *k);
 void ks_event(struct ks *k, const json_t *about, const char *type, const char *reason,
 	      const char *component, const char *message);
 void ks_set_condition(json_t *obj, int64_t now_ms, const char *type, const char *status,
@@ -40,6 +41,17 @@ void ks_drop_finalizer(struct ks *k, const struct ks_kind *kind, const json_t *l
 json_t *ks_snapshot(struct ks *k, struct arena *a, const char *resource);
 bool ks_pod_done(const json_t *pod);
 bool ks_pod_ready(const json_t *pod);
+/* When the oldest ready pod behind the service became ready; -1: none is. */
+int64_t ks_served_since(struct ks *k, const char *ns, const json_t *service);
+
+/* --- aggregate.c: APIs that another server answers --- */
+json_t *ks_api_services(struct ks *k, struct arena *a);
+bool ks_api_available(const json_t *service);
+/* "metrics.k8s.io/v1beta1" */
+const char *ks_api_version_of(struct arena *a, const json_t *service);
+/* Those that nobody answers, in discovery's words; "": there are none. */
+const char *ks_apis_stale(struct ks *k, struct arena *a);
+const char *ks_apis_stale_count(struct ks *k, struct arena *a);
 bool ks_owned_by(const json_t *obj, const json_t *owner);
 void ks_new_pod(struct ks *k, const json_t *owner, const json_t *template,
 		const char *name, const char *node);

@@ -147,27 +147,38 @@ static json_t *group_entry(struct arena *a, json_t *groups, const char *name)
 	return g;
 }
 
+static void add_version(struct ks_req *q, json_t *groups, const char *group,
+			const char *version)
+{
+	const char *gv = arena_printf(q->a, "%s/%s", group, version);
+	json_t *g = group_entry(q->a, groups, group);
+
+	if (json_find(json_at(g, "versions"), "version", version))
+		return;
+	json_push(json_at(g, "versions"),
+		  json_pack("{s:s,s:s}", "groupVersion", gv, "version", version));
+	if (!json_at(g, "preferredVersion"))
+		json_put(g, "preferredVersion",
+			 json_pack("{s:s,s:s}", "groupVersion", gv, "version", version));
+}
+
+/* Those of other servers are listed whether they answer or not. */
 static json_t *api_group_list(struct ks_req *q)
 {
 	size_t n = 0;
 	const struct ks_kind *v = ks_kinds_served(&q->k, q->a, &n);
+	json_t *others = ks_api_services(&q->k, q->a);
 	json_t *groups = json_array();
+	const json_t *o = NULL;
+	size_t i = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		json_t *g = NULL;
-		const char *gv = ks_api_version(q->a, &v[i]);
-
-		if (!*v[i].group)
-			continue;
-		g = group_entry(q->a, groups, v[i].group);
-		if (json_find(json_at(g, "versions"), "version", v[i].version))
-			continue;
-		json_push(json_at(g, "versions"), json_pack("{s:s,s:s}", "groupVersion",
-							    gv, "version", v[i].version));
-		if (!json_at(g, "preferredVersion"))
-			json_put(g, "preferredVersion",
-				 json_pack("{s:s,s:s}", "groupVersion", gv, "version",
-					   v[i].version));
+	for (i = 0; i < n; i++) {
+		if (*v[i].group)
+			add_version(q, groups, v[i].group, v[i].version);
+	}
+	json_array_foreach(others, i, o) {
+		add_version(q, groups, json_str_or(o, "spec.group", ""),
+			    json_str_or(o, "spec.version", ""));
 	}
 	return groups;
 }
@@ -218,6 +229,21 @@ static json_t *aggregated_resource(struct arena *a, const struct ks_kind *kind)
 	return r;
 }
 
+static void add_others(struct ks_req *q, json_t *groups)
+{
+	json_t *others = ks_api_services(&q->k, q->a), *o = NULL;
+	size_t i = 0;
+
+	json_array_foreach(others, i, o) {
+		json_push(json_at(group_entry(q->a, groups,
+					      json_str_or(o, "spec.group", "")),
+				  "versions"),
+			  json_pack("{s:s,s:s}", "version",
+				    json_str_or(o, "spec.version", ""), "freshness",
+				    ks_api_available(o) ? "Current" : "Stale"));
+	}
+}
+
 static bool aggregated(struct ks_req *q, bool core)
 {
 	size_t n = 0;
@@ -242,6 +268,8 @@ static bool aggregated(struct ks_req *q, bool core)
 		json_push(json_at(version, "resources"),
 			  aggregated_resource(q->a, &v[i]));
 	}
+	if (!core)
+		add_others(q, groups);
 	json_array_foreach(groups, i, g) {
 		json_t *meta = *json_str_or(g, "name", "")
 				       ? json_pack("{s:O}", "name", json_at(g, "name"))

@@ -358,7 +358,7 @@ void cloud_kube_handle(struct cloud *c, struct arena *a, const struct cloud_requ
 			ks_openapi(&q);
 		return;
 	}
-	if (ks_discover(&q))
+	if (ks_aggregate(&q) || ks_discover(&q))
 		return;
 	serve_resource(&q);
 }

@@ -182,6 +182,7 @@ void cloud_kube_remove(struct cloud *c, const char *cluster_name, const char *ap
 static void run_reactive(struct ks *k)
 {
 	ks_run_crds(k);
+	ks_run_api_services(k);
 	ks_run_namespaces(k);
 	ks_run_storage(k);
 	ks_run_workloads(k);

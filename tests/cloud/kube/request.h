@@ -46,7 +46,8 @@ const char *ks_delete_option(const struct ks_req *q, const char *name);
 json_t *ks_proto_decode(struct arena *a, struct str body);
 
 /* --- discovery.c, openapi.c --- */
-bool ks_discover(struct ks_req *q); /* true: the path was one of its */
+bool ks_discover(struct ks_req *q);  /* true: the path was one of its */
+bool ks_aggregate(struct ks_req *q); /* the same: of an API that another server answers */
 bool ks_openapi(struct ks_req *q);
 
 /* --- read.c, selector.c, table.c, watch.c --- */

@@ -76,8 +76,7 @@ static bool guards(struct ks_req *q, const json_t *webhook, const char *operatio
 	return false;
 }
 
-/* When the oldest ready pod behind the service became ready; -1: none is. */
-static int64_t ready_since(struct ks *k, const char *ns, const json_t *service)
+int64_t ks_served_since(struct ks *k, const char *ns, const json_t *service)
 {
 	const char *key = NULL;
 	json_t *pod = NULL;
@@ -119,7 +118,7 @@ static const char *trouble(struct ks_req *q, const json_t *webhook)
 	service = ks_at(&q->k, "/services", ns, name);
 	if (!service)
 		return arena_printf(q->a, "service \"%s\" not found", name);
-	since = ready_since(&q->k, ns, service);
+	since = ks_served_since(&q->k, ns, service);
 	if (since < 0)
 		return arena_printf(q->a, "no endpoints available for service \"%s\"",
 				    name);
