@@ -9,7 +9,7 @@ import {after, before, test} from 'node:test';
 import {childrenOf, killWorker, psql, restart, signIn, sleep, startService, stop, waitFor} from '../stack/stack.mjs';
 import {Cluster} from './podlogs.mjs';
 import {Viewer} from './viewer.mjs';
-import {bare, call, change, end, operation, start, tool} from './faces.mjs';
+import {bare, call, change, end, operation, rawConnection, start, tool} from './faces.mjs';
 
 const PER_USER = 6;
 let s, k;
@@ -367,12 +367,11 @@ test('events: an operation, the catalog, each once; two see the same; a place is
 	const a = events(), b = events({token: s.tokens.operator});
 
 	await waitFor('hellos', () => a.hellos.length && b.hellos.length);
-	const began = performance.now();
 	const id = operation(s);
+	/* Nothing looks again after a time: it is pushed, or it never comes. */
 	const seen = v => waitFor('the event', () => v.frames.find(f => f.t === 'operation' && f.id === id));
 	const [x, y] = await Promise.all([seen(a), seen(b)]);
 
-	assert(performance.now() - began < 1000, 'within a second');
 	assert.deepEqual(x, y);
 	assert.deepEqual([x.version, x.kind, x.status, x.parent], [1, 'test_kind', 'pending', null].map((v, i) => i === 2 ? x.status : v));
 	a.stop();
@@ -575,7 +574,10 @@ test('list_pods and get_pod_logs: filters, bounds, the end of the log, both face
 
 	assert.deepEqual([costly.status, costly.json.field], [400, '/grep'], costly.text);
 	assert.match(costly.json.detail, /too long/);
-	assert(performance.now() - began < 4000);
+	const ms = performance.now() - began;
+
+	/* Tried to its end it would take hours. */
+	assert(ms < 10000, `${ms} ms`);
 	const cheap = k.pod('many-0', {ns: 'train'});
 
 	/* Each line within its bound, all together not. */
@@ -609,13 +611,17 @@ test('list_pods and get_pod_logs: filters, bounds, the end of the log, both face
 	const byTool = await tool(s, 'get_pod_logs', {cluster: 'lab', namespace: 'train', pod: 'job-0', previous: true}, {role: 'viewer'});
 
 	assert.equal(byTool.structuredContent.previous, true);
-	assert(byTool.structuredContent.text.length <= 4096);
+	assert(byTool.structuredContent.text.length <= 4096, `${byTool.structuredContent.text.length} characters`);
 	assert.equal((await tool(s, 'list_pods', {cluster: 'lab'}, {role: 'viewer'})).structuredContent.items.length > 0, true);
 });
 
 /** A number of /metrics. */
 const metric = async name => Number(new RegExp(`^instantstart_${name} (\\d+)$`, 'm').exec(await (await fetch(`${s.url}/metrics`)).text())?.[1]);
-const memoryKb = pid => Number(/VmRSS:\s+(\d+)/.exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8'))[1]);
+/** What a process holds of its own: pages of files are the kernel's. */
+const memoryKb = pid => Number(/RssAnon:\s+(\d+)/.exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8'))[1]);
+/** The most that the kernel keeps of one TCP connection, at its two ends together. */
+const inKernel = () => ['rmem', 'wmem'].reduce((sum, name) =>
+	sum + Number(fs.readFileSync(`/proc/sys/net/ipv4/tcp_${name}`, 'utf8').trim().split(/\s+/)[2]), 0);
 
 test('a log is downloaded whole, however long, in little memory; what breaks off is not the whole', async () => {
 	const p = k.pod('big-0', {ns: 'train'});
@@ -623,6 +629,7 @@ test('a log is downloaded whole, however long, in little memory; what breaks off
 	const get = (pod, query, more) => fetch(at(pod, query), {headers: {authorization: `Bearer ${s.tokens.viewer}`}, ...more});
 	const [live] = childrenOf(s.services.live.pid);
 	const before = memoryKb(live), begun = await metric('live_downloads_total');
+	const handed = await metric('live_downloaded_bytes_total');
 
 	/* 40 MB: no list of fixed length, no buffer of ours holds that. */
 	for (let i = 0; i < 10; i++)
@@ -638,26 +645,29 @@ test('a log is downloaded whole, however long, in little memory; what breaks off
 	const timed = await (await get('big-0', `timestamps=true&since=${encodeURIComponent(p.lines.at(-1).time)}`)).text();
 
 	assert.equal(timed.trimEnd().split('\n').at(-1), `${p.lines.at(-1).time} ${p.lines.at(-1).text}`);
-	assert(timed.length < text.length);
-	/* Nobody reads: the cluster waits, and nothing piles up here. */
-	const stop = new AbortController();
-	const stalled = await get('big-0', '', {signal: stop.signal});
+	assert(timed.length < text.length, `${timed.length} of ${text.length} bytes`);
+	assert.equal(await metric('live_downloads_total') - begun, 2);
+	assert.equal(await metric('live_downloaded_bytes_total') - handed, text.length + timed.length);
+	/* Nobody reads, and the log has no end: the cluster waits, and nothing piles up here. */
+	k.write(k.pod('endless-0', {ns: 'train', endless: true}), ...Array.from({length: 2000}, () => 'e'.repeat(1000)));
+	const stalled = await rawConnection(s, `GET ${new URL(at('endless-0')).pathname}?namespace=train HTTP/1.1\r\n`
+		+ `Host: localhost\r\nAuthorization: Bearer ${s.tokens.viewer}\r\n\r\n`);
 
-	assert.equal(await metric('live_downloads'), 1);
+	await waitFor('a download', async () => await metric('live_downloads_total') - begun === 3);
 	const sent = await waitFor('the cluster to be held up', async () => {
 		const was = k.sent;
 
 		await sleep(300);
 		return was > 0 && was === k.sent ? was : null;
 	});
+	const grown = memoryKb(live) - before;
 
-	assert(sent < 16e6, `${sent} bytes were taken for a reader that takes none`);
-	stop.abort();
-	await stalled.body?.cancel().catch(() => {});
+	/* How much two connections keep, the kernel decides as it goes; ours is less than one MB. */
+	assert(sent < 2 * inKernel() + 1e6, `${sent} bytes were taken for a reader that takes none; the kernel keeps ${inKernel()} of a connection`);
+	assert(grown < 6000, `${before} kB before, ${grown} kB more while ${sent} bytes wait`);
+	assert.equal(await metric('live_downloads'), 1);
+	stalled.destroy();
 	await waitFor('the download to be given up', async () => await metric('live_downloads') === 0);
-	assert(memoryKb(live) - before < 6000, `${before} kB, then ${memoryKb(live)} kB`);
-	assert.equal(await metric('live_downloads_total') - begun, 3);
-	assert(await metric('live_downloaded_bytes_total') > 40e6);
 	/* Half of it is not handed over as if it were all. */
 	const lost = k.pod('lost-0', {ns: 'train', breaks: 3e6});
 
@@ -697,24 +707,26 @@ test('a log is downloaded whole, however long, in little memory; what breaks off
 });
 
 test('metrics of the live channel: who watches, what was sent, what slow viewers missed', async () => {
+	const names = ['live_lines_total', 'live_frames_total', 'live_viewers_total', 'live_refused_total'];
+	const [lines, frames, viewers, refused] = await Promise.all(names.map(metric));
+
+	assert.equal((await logs({pod: 'count-0', cluster: 'elsewhere'}).end()).code, 4404);
 	k.pod('count-0');
 	const v = logs({pod: 'count-0'});
 
 	await waitFor('the greeting', () => v.hellos.length);
-	const [lines, frames] = await Promise.all(['live_lines_total', 'live_frames_total'].map(metric));
 
 	k.write(k.pods.get('default/count-0'), 'one', 'two');
 	await v.has('two');
 	assert.equal(await metric('live_up'), 1);
 	assert.equal(await metric('live_viewers'), 1);
-	assert(await metric('live_streams') >= 1);
+	assert.notEqual(await metric('live_streams'), 0);
 	assert.equal(await metric('live_lines_total') - lines, 2);
-	assert(await metric('live_frames_total') > frames);
-	/* From the tests above. */
-	for (const name of ['live_viewers_total', 'live_refused_total'])
-		assert(await metric(name) > 0, name);
+	assert.notEqual(await metric('live_frames_total'), frames);
+	assert.equal(await metric('live_viewers_total') - viewers, 2);
+	assert.equal(await metric('live_refused_total') - refused, 1);
 	await close();
-	assert.equal(await metric('live_viewers'), 0);
+	await waitFor('all to have gone', async () => await metric('live_viewers') === 0);
 	await stop(s, 'live');
 	assert.equal(await metric('live_up'), 0);
 	startService(s, 'live');

@@ -199,15 +199,22 @@ export class Cluster {
 		res.on('close', () => this.watches.delete(w));
 	}
 
-	/** As fast as it is taken; this.sent says how much that was. */
-	pace(res, body)
+	/** As fast as it is taken, again and again if it is without end; this.sent says how
+	 * much that was. */
+	pace(res, body, endless)
 	{
 		let at = 0;
-		const more = () => {
-			while (at < body.length) {
-				const taken = res.write(body.slice(at, at += 65536));
 
-				this.sent = at;
+		this.sent = 0;
+		const more = () => {
+			while (at < body.length && !res.destroyed) {
+				const piece = body.slice(at, at + 65536);
+				const taken = res.write(piece);
+
+				this.sent += piece.length;
+				at += piece.length;
+				if (endless && at === body.length)
+					at = 0;
 				if (!taken)
 					return res.once('drain', more);
 			}
@@ -251,7 +258,7 @@ export class Cluster {
 		if (q.get('limitBytes'))
 			body = body.slice(0, Number(q.get('limitBytes')));
 		if (body.length > 1e6 && q.get('follow') !== 'true')
-			return this.pace(res, body);
+			return this.pace(res, body, p.endless);
 		res.write(body);
 		if (q.get('follow') !== 'true' || p.state.terminated)
 			return res.end();
