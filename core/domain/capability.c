@@ -1,6 +1,7 @@
 #include "core/domain/capability.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "core/base/buf.h"
 #include "core/base/clock.h"
@@ -68,9 +69,21 @@ struct options_in {
 
 static const char *const dry_run_values[] = {"plan", NULL};
 
+/* Most other APIs have a switch here. */
+static const char *meant_dry_run(struct arena *a, const json_t *value)
+{
+	const char *z = json_string_value(value);
+
+	(void)a;
+	return json_is_true(value) || (z && (strcasecmp(z, "true") == 0 || streq(z, "1")))
+		       ? "plan"
+		       : NULL;
+}
+
 #define OPTION_DRY_RUN                                                                   \
 	FIELD(struct options_in, dry_run, .flags = FIELD_QUERY,                          \
-	      .one_of = dry_run_values, .doc = "Return only the plan.")
+	      .one_of = dry_run_values, .meant = meant_dry_run,                          \
+	      .doc = "Return only the plan.")
 #define OPTION_PLAN_DIGEST                                                               \
 	FIELD(struct options_in, plan_digest, .flags = FIELD_QUERY,                      \
 	      .pattern = "[0-9a-f]{64}", .doc = "Run only this plan.")

@@ -178,7 +178,8 @@ static bool check_length(struct check *c, const struct place *at, const struct f
 	return false;
 }
 
-static void check_words(struct check *c, const struct place *at, const struct field *f,
+/* false: it was refused. */
+static bool check_words(struct check *c, const struct place *at, const struct field *f,
 			const json_t *value)
 {
 	const char *z = json_string_value(value);
@@ -187,21 +188,23 @@ static void check_words(struct check *c, const struct place *at, const struct fi
 		refuse(c, at, f, value, "is not one of the allowed values");
 	else if (f->pattern && !matches(c, f->pattern, z))
 		refuse(c, at, f, value, "has an invalid format");
+	else
+		return true;
+	return false;
 }
 
 static void check_string(struct check *c, const struct place *at, const struct field *f,
 			 const json_t *value)
 {
-	const size_t before = c->n;
 	const char *why = "has an invalid format";
 
+	/* Not by the number of refusals: when they are full, it does not grow. */
 	if (!json_is_string(value))
 		refuse(c, at, f, value, "has the wrong type");
 	else if (check_length(c, at, f, value,
-			      field_characters(json_string_value(value))))
-		check_words(c, at, f, value);
-	if (c->n == before && f->normal &&
-	    !f->normal(c->arena, json_string_value(value), &why))
+			      field_characters(json_string_value(value))) &&
+		 check_words(c, at, f, value) && f->normal &&
+		 !f->normal(c->arena, json_string_value(value), &why))
 		refuse(c, at, f, value, why);
 }
 
@@ -296,7 +299,7 @@ static void check_map(struct check *c, const struct place *at, const struct fiel
 		else if (!json_is_string(member))
 			refuse(c, &here, &each, member, "has the wrong type");
 		else
-			check_words(c, &here, &each, member);
+			(void)check_words(c, &here, &each, member);
 	}
 }
 

@@ -47,7 +47,9 @@ const char *field_show(struct arena *a, const json_t *value)
 
 	switch (json_typeof(value)) {
 	case JSON_OBJECT:
-		return json_object_size(value) == 0 ? "{}" : "an object";
+		if (json_object_size(value) == 0)
+			return "{}";
+		return arena_printf(a, "an object of %zu", json_object_size(value));
 	case JSON_ARRAY:
 		return arena_printf(a, "a list of %zu", json_array_size(value));
 	case JSON_STRING:

@@ -301,3 +301,25 @@ test('dependencies, storage, tokens and audit change and show', async () => {
 	await page.getByText(/The chain is whole/).waitFor();
 	assert.deepEqual(page.trouble, []);
 });
+
+test('permissions that seem to be missing: refused, and gone on with when the person insists', async () => {
+	const p = await signedIn(s, browser);
+	const insist = () => dialog(p).getByLabel('Continue even if permissions are missing');
+
+	await s.cloud.settings({denied_actions: ['eks:CreateCluster']});
+	await fill(p, 'insisted');
+	await button(p, 'Review plan').click();
+	await dialog(p).getByText(/is not allowed actions that this operation needs: eks:CreateCluster/).waitFor();
+	await insist().check();
+	await dialog(p).getByText(/is not allowed eks:CreateCluster on/).first().waitFor();
+	assert(await dialog(p).getByRole('button', {name: 'Create cluster'}).isEnabled());
+	await insist().uncheck();
+	await dialog(p).getByText(/is not allowed actions that this operation needs/).waitFor();
+	await insist().check();
+	await dialog(p).getByText(/is not allowed eks:CreateCluster on/).first().waitFor();
+	await dialog(p).getByRole('button', {name: 'Create cluster'}).click();
+	await p.waitForURL(/\/operations\/op_/);
+	await s.cloud.settings({denied_actions: null});
+	await succeeded(s, idOf(p));
+	assert.deepEqual(p.trouble, []);
+});

@@ -55,6 +55,41 @@ Test(domain_cases, near_misses_get_the_value_that_would_work)
 	}
 }
 
+/* What would lose letters was not meant; what other APIs call a dry run is. */
+Test(domain_cases, nothing_else_is_suggested)
+{
+	static const char *const names[] = {"\xc3\xbcn\xc3\xaf", "\xd0\xb0lpha",
+					    "caf\xc3\xa9",
+					    "\xe6\xbc\xa2"
+					    "a"};
+	static const char *const switches[] = {"{'dry_run':true}", "{'dry_run':'true'}",
+					       "{'dry_run':'1'}"};
+	const struct capability *cap = capability_find("create_cluster");
+	struct call_options options;
+	json_t *in;
+	struct arena a;
+
+	arena_init(&a, 0);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		struct err e = {0};
+
+		cr_assert_not(field_decode(cap->in,
+					   json_packf(&a, "{s:s}", "name", names[i]), &a,
+					   arena_alloc(&a, cap->in_size), &e));
+		for (size_t j = 0; j < e.n_violations; j++)
+			cr_expect_null(strstr(e.violations[j].expected, "did you mean"),
+				       "%s: %s", names[i], e.violations[j].expected);
+	}
+	for (size_t i = 0; i < sizeof(switches) / sizeof(*switches); i++) {
+		struct err e = {0};
+
+		cr_assert_not(capability_split(cap, scene_tree(&a, switches[i]), false,
+					       &a, &in, &options, &e));
+		cr_expect(strstr(e.expected, "did you mean \"plan\"?"), "%s", e.expected);
+	}
+	arena_free(&a);
+}
+
 /* --- denied ----------------------------------------------------------------------------
  */
 

@@ -115,7 +115,7 @@ static const struct refusal {
 	{"{\"name\":\"a\",\"tags\":[]}", "/tags", "has the wrong type", "a list of 0",
 	 "an object of strings with 0 to 2 members"},
 	{"{\"name\":\"a\",\"tags\":{\"a\":\"\",\"b\":\"\",\"c\":\"\"}}", "/tags",
-	 "is too long", "an object", NULL},
+	 "is too long", "an object of 3", NULL},
 	{"{\"name\":\"a\",\"Count\":1}", "/Count", "is not a known member", "Count",
 	 "did you mean count?"},
 	{"{\"name\":\"a\",\"pasword\":\"hunter2\"}", "/pasword", "is not a known member",
@@ -415,5 +415,40 @@ Test(field, validates_answers)
 		if (!valid)
 			cr_expect_str_eq(e.field, cases[i].field, "%s", cases[i].tree);
 	}
+	arena_free(&a);
+}
+
+/* --- refused already ---------------------------------------------------------------- */
+
+struct placed {
+	json_t *tags;
+	const char *path;
+};
+
+static const char *meant_path(struct arena *a, const char *text, const char **ret_why)
+{
+	(void)ret_why;
+	cr_expect_not_null(text);
+	return arena_printf(a, "%s/", text ? text : "");
+}
+
+static const struct field placed_fields[] = {
+	FIELD_MAP_OF(struct placed, tags),
+	FIELD(struct placed, path, .normal = meant_path), FIELD_END};
+
+/* When no more refusals are taken, one more is no approval. */
+Test(field, what_is_refused_is_not_read_on)
+{
+	struct arena a = {0};
+	json_t *tags = json_new_object(&a);
+	struct placed p;
+	struct err e = {0};
+
+	for (int i = 0; i < LIMIT_VIOLATIONS; i++)
+		json_put_int(tags, arena_printf(&a, "k%d", i), i);
+	cr_expect_not(field_decode(placed_fields,
+				   json_packf(&a, "{s:O, s:i}", "tags", tags, "path", 5),
+				   &a, &p, &e));
+	cr_expect_eq(e.n_violations, LIMIT_VIOLATIONS);
 	arena_free(&a);
 }

@@ -26,7 +26,11 @@ const char *meant_version(struct arena *a, const json_t *value)
 	return z && (*z == 'v' || *z == 'V') ? z + 1 : NULL;
 }
 
-/* Letters, digits and single inner hyphens; everything else becomes one. */
+/*
+ * Letters, digits and single inner hyphens; everything else becomes one. A letter of
+ * another alphabet has no such letter that it stands for: without it the name would be
+ * another one.
+ */
 static const char *hyphened(struct arena *a, const json_t *value, bool lower)
 {
 	const char *z = json_string_value(value);
@@ -35,6 +39,8 @@ static const char *hyphened(struct arena *a, const json_t *value, bool lower)
 
 	buf_init(&out, a, NAME_MAX_LEN + 1);
 	for (; z && *z && out.len < NAME_MAX_LEN; z++) {
+		if ((unsigned char)*z >= 0x80)
+			return NULL;
 		if (!isalnum((unsigned char)*z)) {
 			gap = out.len > 0;
 			continue;

@@ -90,6 +90,8 @@ export const en = {
 	'plan.digest': 'Digest of the plan',
 	'plan.digestHelp': 'Only this plan runs. If it has changed, you see the new plan first.',
 	'plan.changed': 'The plan has changed since it was shown. This is the new one.',
+	'plan.insist': 'Continue even if permissions are missing',
+	'plan.insistHelp': 'IAM cannot simulate every policy. A step that is denied fails, and can be retried.',
 	'plan.phase': 'Phase',
 	'plan.what': 'What happens',
 	'plan.call': 'Call',

@@ -91,6 +91,8 @@ export const ro: Catalog = {
 	'plan.digest': 'Amprenta planului',
 	'plan.digestHelp': 'Se execută exact acest plan sau nimic: dacă s-a schimbat între timp, îl vedeți întâi pe cel nou.',
 	'plan.changed': 'Planul s-a schimbat de când a fost afișat. Acesta este cel nou.',
+	'plan.insist': 'Continuă chiar dacă lipsesc permisiuni',
+	'plan.insistHelp': 'IAM nu poate simula orice politică. Un pas refuzat eșuează și poate fi reluat.',
 	'plan.phase': 'Fază',
 	'plan.what': 'Ce se întâmplă',
 	'plan.call': 'Apel',

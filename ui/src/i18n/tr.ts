@@ -91,6 +91,8 @@ export const tr: Catalog = {
 	'plan.digest': 'Planın özeti',
 	'plan.digestHelp': 'Tam olarak bu plan yürütülür ya da hiçbiri: bu arada değiştiyse önce yenisini görürsünüz.',
 	'plan.changed': 'Plan gösterildikten sonra değişti. Yenisi budur.',
+	'plan.insist': 'İzinler eksik olsa da devam et',
+	'plan.insistHelp': 'IAM her politikayı benzetemez. Reddedilen bir adım başarısız olur ve yeniden denenebilir.',
 	'plan.phase': 'Aşama',
 	'plan.what': 'Ne olur',
 	'plan.call': 'Çağrı',

@@ -91,6 +91,8 @@ export const zh: Catalog = {
 	'plan.digest': '计划摘要',
 	'plan.digestHelp': '只会执行这一计划：如果计划在此期间发生变化，会先向您显示新计划。',
 	'plan.changed': '计划自显示以来已发生变化。这是新计划。',
+	'plan.insist': '即使缺少权限也继续',
+	'plan.insistHelp': 'IAM 无法模拟所有策略。被拒绝的步骤会失败，之后可以重试。',
 	'plan.phase': '阶段',
 	'plan.what': '执行内容',
 	'plan.call': '调用',

@@ -119,6 +119,13 @@ export function PlanView({plan}: {plan: Plan})
 
 interface Accepted { id?: string; links?: {self?: string}; title?: string; target?: string }
 
+/* IAM was asked, and says that something is not allowed. */
+const lacksRights = (e: unknown) => e instanceof ProblemError
+	&& Boolean(e.problem.cause?.some(c => c.source === 'iam:SimulatePrincipalPolicy'));
+
+/** The same change, whatever IAM says; the refusal that asks for it comes only from those that take it. */
+const insisting = (call: Call) => ({...call, query: {...call.query, accept_missing_rights: true}}) as Call;
+
 const isOperation = (x: Accepted | null) => Boolean(x?.id && x.links?.self);
 
 export default function PlanModal({change, onDismiss}: {change: Change; onDismiss: () => void})
@@ -131,7 +138,9 @@ export default function PlanModal({change, onDismiss}: {change: Change; onDismis
 	const [typed, setTyped] = useState('');
 	const [busy, setBusy] = useState(false);
 	const key = useRef(change.idempotencyKey ?? newKey());
-	const asked = JSON.stringify(change.call);
+	const [insists, setInsists] = useState(false);
+	const call = insists ? insisting(change.call) : change.call;
+	const asked = JSON.stringify(call);
 	const [tries, setTries] = useState(0);
 	const refused = useRef(change.onRefused);
 
@@ -158,7 +167,7 @@ export default function PlanModal({change, onDismiss}: {change: Change; onDismis
 		setBusy(true);
 		setError(undefined);
 		try {
-			const answer = await run<Accepted>(change.typed || plan.confirm ? {...change.call, confirm: plan.confirm ?? typed} : change.call,
+			const answer = await run<Accepted>(change.typed || plan.confirm ? {...call, confirm: plan.confirm ?? typed} : call,
 				key.current, plan.plan_digest);
 
 			change.onAccepted?.();
@@ -193,6 +202,8 @@ export default function PlanModal({change, onDismiss}: {change: Change; onDismis
 		</SpaceBetween></Box>}>
 		<SpaceBetween size='l'>
 			{change.options}
+			{(insists || lacksRights(error)) && <Checkbox checked={insists} description={t('plan.insistHelp')}
+				onChange={e => setInsists(e.detail.checked)}>{t('plan.insist')}</Checkbox>}
 			<ProblemAlert error={error} onRetry={plan ? undefined : () => setTries(n => n + 1)}/>
 			{changed && <Alert type='warning'>{t('plan.changed')}</Alert>}
 			{!plan && !error && <StatusIndicator type='loading'>{t('plan.working')}</StatusIndicator>}
@@ -207,7 +218,7 @@ export default function PlanModal({change, onDismiss}: {change: Change; onDismis
 			</Alert>}
 			{plan && <PlanView plan={plan}/>}
 			<ExpandableSection headerText={t('call.title')}>
-				<CallTabs calls={[change.call]} idempotencyKey={key.current}/>
+				<CallTabs calls={[call]} idempotencyKey={key.current}/>
 			</ExpandableSection>
 		</SpaceBetween>
 	</Modal>;
