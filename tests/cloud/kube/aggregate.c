@@ -75,7 +75,7 @@ static const char *judge(struct ks *k, struct arena *a, const json_t *o,
 	if (ks_served_since(k, ns, service) < 0)
 		return arena_printf(
 			a,
-			"endpoints for service/%s in \"%s\" have no addresses "
+			"endpointslices for service/%s in \"%s\" have no addresses "
 			"with port name \"%s\"",
 			name, ns, json_str_or(found, "name", ""));
 	return NULL;

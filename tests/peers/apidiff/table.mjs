@@ -1,6 +1,7 @@
 // All scenes in their order. A scene is a function that plays its cases one after the
 // other; those of a file share a namespace.
 import * as access from './table/access.mjs';
+import * as aggregated from './table/aggregated.mjs';
 import * as applies from './table/applies.mjs';
 import * as custom from './table/custom.mjs';
 import * as deletes from './table/deletes.mjs';
@@ -26,6 +27,7 @@ export const scenes = [
 	...of('subs', subs, 'statuses', 'scales', 'evictions', 'bindings', 'logs', 'tokens'),
 	...of('custom', custom, 'definitions', 'resources', 'applies', 'ends'),
 	...of('access', access, 'strangers', 'roles', 'reviews'),
+	...of('aggregated', aggregated, 'unserved', 'namespaces'),
 	/* Last: the servers lose their history. */
 	...of('watches', watches, 'expiry'),
 ];
