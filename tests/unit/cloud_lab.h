@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/aws/partition.h"
 #include "core/base/str.h"
 #include "core/json/tree.h"
 #include "tests/cloud/cloud.h"
@@ -55,7 +56,9 @@ static inline struct cloud *lab_start_in(struct lab *l, const char *region)
 		.models = lab_models(&l->arena),
 		.access_key = "AKIALABEXAMPLE",
 		.secret_key = "a-secret-of-the-lab",
-		.caller_arn = "arn:aws:iam::111122223333:user/operator",
+		.caller_arn =
+			arena_printf(&l->arena, "arn:%s:iam::111122223333:user/operator",
+				     aws_partition_of(region)->id),
 		.kube_base_url = "https://127.0.0.1:4567",
 		.kube_ca_pem = "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n",
 	};

@@ -9,6 +9,7 @@
 #define INSTANTSTART_TESTS_UNIT_CLOUD_OPERATE_H
 
 #include "core/aws/credentials.h"
+#include "core/aws/partition.h"
 #include "core/domain/capability.h"
 #include "core/op/runner.h"
 #include "core/op/walk.h"
@@ -43,7 +44,7 @@ static inline const char *operate_lookup(void *ctx, const char *name)
 	return streq(name, "AWS_SECRET_ACCESS_KEY") ? "a-secret-of-the-lab" : NULL;
 }
 
-static inline void operate_init(struct operate *o, struct lab *l)
+static inline void operate_init_in(struct operate *o, struct lab *l, const char *region)
 {
 	struct transport *net = cloud_transport(l->cloud);
 
@@ -53,18 +54,21 @@ static inline void operate_init(struct operate *o, struct lab *l)
 	o->cfg.call_timeout_ms = 5000;
 	o->cfg.lease_ms = 60000;
 	o->cfg.kubernetes_newest = "1.33";
-	o->where =
-		(struct where){.account = "111122223333",
-			       .region = "us-west-2",
-			       .partition = "aws",
-			       .caller_arn = "arn:aws:iam::111122223333:user/operator"};
+	o->where = (struct where){
+		.account = "111122223333",
+		.region = region,
+		.partition = aws_partition_of(region)->id,
+		.caller_arn =
+			arena_printf(&l->arena, "arn:%s:iam::111122223333:user/operator",
+				     aws_partition_of(region)->id),
+	};
 	o->aws = (struct aws){
 		.net = net,
 		.credentials = aws_credentials_new(&l->arena, net, &l->clock.clock,
-						   "us-west-2", operate_lookup, NULL),
+						   region, operate_lookup, NULL),
 		.clock = &l->clock.clock,
 		.rng = &o->rng.rng,
-		.region = "us-west-2",
+		.region = region,
 		.timeout_ms = 5000,
 		.lookup = operate_lookup,
 	};
@@ -77,6 +81,11 @@ static inline void operate_init(struct operate *o, struct lab *l)
 			       .rng = &o->rng.rng,
 			       .kinds = kinds};
 	arena_init(&o->arena, 0);
+}
+
+static inline void operate_init(struct operate *o, struct lab *l)
+{
+	operate_init_in(o, l, "us-west-2");
 }
 
 static inline void operate_free(struct operate *o)
