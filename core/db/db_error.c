@@ -9,22 +9,31 @@ static const struct {
 	const char *prefix; /* of the SQLSTATE; the first match counts */
 	enum errc code;
 	enum retry_word retry;
+	const char *fix; /* what somebody has to do; NULL: it passes, or it is ours */
 } map[] = {
-	{"IS001", ERR_FENCED, RETRY_UNSET},
-	{"IS400", ERR_INVALID_INPUT, RETRY_UNSET},
-	{"IS404", ERR_NOT_FOUND, RETRY_UNSET},
-	{"IS409", ERR_CONFLICT, RETRY_UNSET},
-	{"IS410", ERR_STATE_CONFLICT, RETRY_UNSET},
-	{"IS412", ERR_PRECONDITION, RETRY_UNSET},
-	{"IS422", ERR_KEY_REUSED, RETRY_UNSET},
+	{"IS001", ERR_FENCED, RETRY_UNSET, NULL},
+	{"IS400", ERR_INVALID_INPUT, RETRY_UNSET, NULL},
+	{"IS404", ERR_NOT_FOUND, RETRY_UNSET, NULL},
+	{"IS409", ERR_CONFLICT, RETRY_UNSET, NULL},
+	{"IS410", ERR_STATE_CONFLICT, RETRY_UNSET, NULL},
+	{"IS412", ERR_PRECONDITION, RETRY_UNSET, NULL},
+	{"IS422", ERR_KEY_REUSED, RETRY_UNSET, NULL},
 	/* Rolled back by the server: safe to send again. 25006: a standby, or a
 	 * server that was told to take no writes. */
-	{"08", ERR_UNAVAILABLE, RETRY_SAME_KEY},
-	{"25006", ERR_UNAVAILABLE, RETRY_SAME_KEY},
-	{"53", ERR_UNAVAILABLE, RETRY_SAME_KEY},
-	{"57P", ERR_UNAVAILABLE, RETRY_SAME_KEY},
-	{"58", ERR_UNAVAILABLE, RETRY_SAME_KEY},
-	{"", ERR_DATABASE, RETRY_UNSET},
+	{"08", ERR_UNAVAILABLE, RETRY_SAME_KEY, NULL},
+	{"25006", ERR_UNAVAILABLE, RETRY_SAME_KEY,
+	 "Check that a database server accepts writes: a standby may need to be promoted."},
+	{"53100", ERR_UNAVAILABLE, RETRY_SAME_KEY,
+	 "Free disk space on the database server. Waiting operations then continue."},
+	{"53200", ERR_UNAVAILABLE, RETRY_SAME_KEY,
+	 "Give the database server more memory."},
+	{"53300", ERR_UNAVAILABLE, RETRY_SAME_KEY,
+	 "Raise max_connections of the database server, or use fewer workers."},
+	{"53", ERR_UNAVAILABLE, RETRY_SAME_KEY, NULL},
+	{"57P", ERR_UNAVAILABLE, RETRY_SAME_KEY, NULL},
+	{"58", ERR_UNAVAILABLE, RETRY_SAME_KEY,
+	 "Check the log and the disks of the database server."},
+	{"", ERR_DATABASE, RETRY_UNSET, NULL},
 };
 
 /* DETAIL of our own SQLSTATEs: {"field","seen","expected","fix","cause"}. */
@@ -106,6 +115,8 @@ bool db_fail(struct arena *a, const PGconn *conn, const struct db_reply *r, bool
 	else
 		err_set(e, map[i].code, "The database rejected a statement");
 	e->retry = map[i].retry;
+	if (map[i].fix)
+		err_fix(e, "%s", map[i].fix);
 	if (db_is_other_session(state))
 		err_fix(e,
 			"Set pool_mode = session in the database pooler, or connect to "

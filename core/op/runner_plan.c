@@ -28,6 +28,7 @@ struct planner {
 	json_t *rights;      /* what the calls must be allowed: rows of aws_rights() */
 	json_t *facts;       /* for them, from reads */
 	int64_t deadline_ms; /* monotonic: who asked waits behind a proxy */
+	bool noted;          /* a row has failed, and a later one decides what of it */
 	struct err *e;
 };
 
@@ -265,6 +266,7 @@ static bool plan_verdict(struct planner *p, struct level *l, bool missing)
 
 			json_push(p->warnings, json_string(why));
 			l->ctx.step->on_fail(&l->ctx);
+			p->noted = true;
 			list_step(p, l, "none", why);
 			return true;
 		}
@@ -494,28 +496,29 @@ static struct level outermost(struct planner *p, const struct kind *k, const cha
 	};
 }
 
-static bool walk(struct runner *r, struct arena *a, const struct kind *k,
-		 const char *target, const json_t *input, enum purpose purpose,
-		 json_t **ret_plan, struct err *e)
-{
-	struct planner p = planner_new(r, a, purpose, e);
-	struct level l = outermost(&p, k, target, input);
-
-	return plan_level(&p, &l) && tell(&p, &l, ret_plan);
-}
-
 bool runner_plan(struct runner *r, struct arena *a, const struct kind *k,
 		 const char *target, const json_t *input, json_t **ret_plan,
 		 struct err *e)
 {
-	return walk(r, a, k, target, input, FOR_PLAN, ret_plan, e);
+	struct planner p = planner_new(r, a, FOR_PLAN, e);
+	struct level l = outermost(&p, k, target, input);
+
+	return plan_level(&p, &l) && tell(&p, &l, ret_plan);
 }
 
 bool runner_stakes(struct runner *r, struct arena *a, const struct kind *k,
 		   const char *target, const json_t *input, json_t **ret_plan,
 		   struct err *e)
 {
-	return walk(r, a, k, target, input, FOR_STAKES, ret_plan, e);
+	struct planner p = planner_new(r, a, FOR_STAKES, e);
+	struct level l = outermost(&p, k, target, input);
+
+	if (!plan_level(&p, &l))
+		return false;
+	/* What was noted is refused by a row behind the last that is at stake: nobody is
+	 * told "accepted" of what is known to fail. */
+	return p.noted ? runner_plan(r, a, k, target, input, ret_plan, e)
+		       : tell(&p, &l, ret_plan);
 }
 
 bool runner_rights(struct runner *r, struct arena *a, const struct kind *k,

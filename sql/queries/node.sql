@@ -43,7 +43,11 @@ from (
 	select kind, observed from catalog where kind = 'node' and cluster = $1
 	union all
 	select kind, jsonb_build_object('group', name) from catalog
-	where kind = 'instance_group' and cluster = $1) x
+	where kind = 'instance_group' and cluster = $1
+	union all
+	-- One that is being added has no row yet.
+	select 'operation', jsonb_build_object('group', input->>'group_name') from operation
+	where cluster = $1 and state in ('live', 'held') and input ? 'group_name') x
 
 -- Both sides of each group, as the last whole look has them; no row before there was one.
 -- name: node_joins

@@ -124,11 +124,17 @@ test('two groups asked for at once both land', async () => {
 		{query: '?queue=true'});
 	const ops = await Promise.all([add('one'), add('two')]);
 
+	/* A group that is on its way has no nodes yet: none, and not no such group. */
+	for (const name of ['one', 'two'])
+		assert.deepEqual((await get(`${AT}/nodes?group=${name}`)).items, []);
 	for (const op of ops)
 		await succeeded(s, op.id);
 	const names = (await get(`${AT}/groups`)).items.map(g => g.name);
 
 	assert(names.includes('one') && names.includes('two'), names.join());
+	const other = await call(s, 'POST', `${AT}/groups/ONE:scale`, {role: 'admin', body: {count: 2}});
+
+	assert.deepEqual([other.status, other.json.expected], [404, 'did you mean one?'], other.text);
 	assert.equal((await live('gpu')).MinCount, 1);
 });
 

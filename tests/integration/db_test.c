@@ -73,6 +73,22 @@ Test(db, rows_and_errors)
 	cr_assert_str_eq(e.cause[0].code, "22P02");
 	must(DB(db, &a, &q_types, &r, &e, "x", "1", "f"));
 
+	/* What only a person can mend says how. */
+	for (size_t i = 0; i < 3; i++) {
+		static const char *const states[][2] = {{"53100", "disk space"},
+							{"53200", "memory"},
+							{"53300", "max_connections"}};
+		struct db_query *q = arena_new(&a, struct db_query);
+
+		q->name = arena_printf(&a, "raise_%s", states[i][0]);
+		q->text = arena_printf(
+			&a, "do $$ begin raise exception using errcode = '%s'; end $$",
+			states[i][0]);
+		cr_assert_not(db_query(db, &a, q, NULL, 0, NULL, &e));
+		cr_expect_eq(e.code, ERR_UNAVAILABLE);
+		cr_expect(strstr(e.fix, states[i][1]), "%s: %s", states[i][0], e.fix);
+	}
+
 	/* Our own refusals carry their details. */
 	cr_assert_not(DB(db, &a, &Q_token_revoke, &r, &e, "tok_1"));
 	cr_assert_eq(e.code, ERR_NOT_FOUND);

@@ -392,6 +392,35 @@ Test(node_actions, a_node_of_another_cluster_is_refused_by_name)
 	arena_free(&w.arena);
 }
 
+/* What AWS takes for no instance id is refused before AWS is asked. */
+Test(node_actions, half_an_instance_id_is_no_logical_id)
+{
+	static const struct {
+		const char *node;
+		bool taken;
+	} rows[] = {{"i-0123456789abcdef0", true},
+		    {"hyperpod-i-01234567", true},
+		    {"84eac6dd939a3d8d", true},
+		    {"in-1", true},
+		    {"i-000", false},
+		    {"hyperpod-i-0", false},
+		    {"i-0123456789ABCDEF0", false}};
+	const struct capability *cap = capability_find("reboot_nodes");
+	struct arena a;
+
+	arena_init(&a, 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct err e = {0};
+
+		cr_expect_eq(field_decode(cap->in,
+					  json_packf(&a, "{s:s, s:[s]}", "cluster",
+						     "demo", "nodes", rows[i].node),
+					  &a, arena_alloc(&a, cap->in_size), &e),
+			     rows[i].taken, "%s: %s", rows[i].node, e.detail);
+	}
+	arena_free(&a);
+}
+
 /* --- what was asked for is not asked for twice ---------------------------------- */
 
 Test(node_actions, a_node_that_is_named_in_two_ways_is_sent_once)

@@ -183,12 +183,43 @@ static const struct step many_steps[] = {
 	{.name = NULL},
 };
 static const struct kind many = {.name = "many", .title = "Many", .steps = many_steps};
-static const struct kind *const kinds_here[] = {&leaf, &pipe_kind, &many, NULL};
+/* What one row notes, a later one decides: here behind the row that is at stake. */
+static void note(struct step_ctx *c)
+{
+	step_save_str(c, "noted", c->verdict.error.detail);
+	step_advance(c);
+}
+
+static void decide_noted(struct step_ctx *c, struct exchange *x)
+{
+	(void)x;
+	if (json_str_at(c->data, "noted"))
+		step_fail(c, ERR_NOT_FOUND, "%s", json_str_at(c->data, "noted"));
+}
+
+static const struct step noting_steps[] = {
+	{.name = "look",
+	 .phase = "p",
+	 .title = "Look",
+	 .observe = look,
+	 .seen = vanish,
+	 .on_fail = note},
+	{.name = "stake", .phase = "p", .title = "What is lost", .stakes = true},
+	{.name = "decide", .phase = "p", .title = "Decide", .plan = decide_noted},
+	{.name = NULL},
+};
+static const struct kind noting = {
+	.name = "noting", .title = "Noting", .steps = noting_steps};
+static const struct kind *const kinds_here[] = {&leaf, &pipe_kind, &many, &noting, NULL};
 
 /* --- tests ------------------------------------------------------------- */
 
-static bool plan(struct arena *a, struct world *w, const struct kind *k,
-		 const json_t *input, json_t **ret, struct err *e)
+typedef bool planning(struct runner *r, struct arena *a, const struct kind *k,
+		      const char *target, const json_t *input, json_t **ret,
+		      struct err *e);
+
+static bool plan_by(planning *by, struct arena *a, struct world *w, const struct kind *k,
+		    const json_t *input, json_t **ret, struct err *e)
 {
 	static const struct where where = {.account = "123456789012",
 					   .region = "us-west-2"};
@@ -202,7 +233,13 @@ static bool plan(struct arena *a, struct world *w, const struct kind *k,
 		.exchange_ctx = w,
 	};
 
-	return runner_plan(&r, a, k, "demo", input, ret, e);
+	return by(&r, a, k, "demo", input, ret, e);
+}
+
+static bool plan(struct arena *a, struct world *w, const struct kind *k,
+		 const json_t *input, json_t **ret, struct err *e)
+{
+	return plan_by(runner_plan, a, w, k, input, ret, e);
 }
 
 /* "step:action" of every row. */
@@ -305,6 +342,26 @@ Test(plan, fails_as_the_step_would)
 
 /* Others wait behind a plan: it does not ask again who has just been silent, and while
  * he is left alone the next one says so without asking. */
+/* A look at what is lost does not go as far as the row that refuses. */
+Test(plan, what_is_known_to_fail_is_refused_by_either_walk)
+{
+	planning *const both[] = {runner_plan, runner_stakes};
+	struct arena a;
+
+	arena_init(&a, 0);
+	for (int i = 0; i < 4; i++) {
+		struct world w = {.exists = i / 2};
+		json_t *p = NULL;
+		struct err e = {0};
+
+		cr_expect_eq(plan_by(both[i % 2], &a, &w, &noting, json_new_object(&a),
+				     &p, &e),
+			     w.exists, "walk %d: %s", i, e.detail);
+		cr_expect_str_eq(e.detail, w.exists ? "" : "it has vanished");
+	}
+	arena_free(&a);
+}
+
 Test(plan, who_is_silent_is_asked_once)
 {
 	static const struct where where = {.account = "123456789012",

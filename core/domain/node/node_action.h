@@ -31,7 +31,7 @@ enum { NODE_BATCH = 25, NODE_BATCHES = 2, NODES_MAX = NODE_BATCH * NODE_BATCHES 
 /* Instance id, name in Kubernetes, or logical id. */
 #define NODE_ANY_PATTERN                                                                 \
 	NODE_ID_PATTERN "|hyperpod-" NODE_ID_PATTERN                                     \
-			"|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9]"
+			"|(?!i-|hyperpod-i-)[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9]"
 
 enum node_goal { NODE_REBOOT, NODE_REPLACE, NODE_DELETE };
 
