@@ -266,8 +266,8 @@ static bool check_confirm(const struct call *c, const json_t *in, struct err *e)
 	if (!wants_confirm(c->cap, in) || c->opt.dry_run || streq(c->opt.confirm, target))
 		return true;
 	/* What is lost must be looked up first: call_submit() asks. */
-	if (c->cap->flags & CAP_STAKES ||
-	    (c->cap->flags & CAP_MORE_STAKES && call_is_word(c->opt.confirm)))
+	if (c->cap->flags & CAP_STAKES || (c->cap->flags & (CAP_MORE_STAKES | CAP_UNDO) &&
+					   call_is_word(c->opt.confirm)))
 		return true;
 	err_set(e, ERR_CONFIRM_NEEDED, "%s %s: confirm must be \"%s\"", c->cap->title,
 		c->cap->effect == CAP_SPEND ? "spends money" : "cannot be undone",
@@ -326,8 +326,10 @@ static bool plan_change(struct call *c, const void *in, struct reply *ret, struc
 static bool run(struct call *c, const json_t *in, struct reply *ret, struct err *e)
 {
 	const struct capability *cap = c->cap;
+	/* An undo is an operation, too: its handler plans it. */
+	const bool undoes = cap->flags & CAP_UNDO && json_bool_or(in, "undo", false);
 	const bool plans = capability_mutates(cap) && !(cap->flags & CAP_LONG) &&
-			   (c->opt.dry_run || c->opt.plan_digest);
+			   !undoes && (c->opt.dry_run || c->opt.plan_digest);
 	void *decoded = arena_alloc(c->arena, cap->in_size);
 
 	if (!capability_check_role(c, e))

@@ -184,6 +184,14 @@ extern const struct field plan_out[];
  * would be lost now it is refused with the plan (LOSS_NOT_CONFIRMED), else the
  * list goes into the operation's input as `confirmed`.
  */
+/*
+ * The plan of what another operation will start by itself, as call_submit() makes it:
+ * false as there, when it is a dry run (ret->planned), too, *ret_confirmed is what was
+ * confirmed to be lost, of the arena; NULL: it is a repeat, which was asked before.
+ */
+bool call_confirm(struct call *c, const struct kind *k, const char *target,
+		  const json_t *input, json_t **ret_confirmed, struct reply *ret,
+		  struct err *e) __attribute__((warn_unused_result));
 bool call_submit(struct call *c, const struct kind *k, const char *target,
 		 const json_t *input, struct reply *ret, struct err *e)
 	__attribute__((warn_unused_result));

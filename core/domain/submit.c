@@ -132,6 +132,27 @@ static const json_t *with_rights(struct call *c, const json_t *input)
 	return in;
 }
 
+/* An empty list, too: then nothing was confirmed, and nothing may be lost. */
+static json_t *stakes_of(struct call *c, const json_t *plan)
+{
+	json_t *rows = json_at(plan, "at_stake");
+
+	return rows ? rows : json_new_list(c->arena);
+}
+
+bool call_confirm(struct call *c, const struct kind *k, const char *target,
+		  const json_t *input, json_t **ret_confirmed, struct reply *ret,
+		  struct err *e)
+{
+	json_t *plan = NULL;
+
+	c->stakes = true;
+	if (!plan_first(c, k, target, input, &plan, ret, e))
+		return false;
+	*ret_confirmed = plan ? stakes_of(c, plan) : NULL;
+	return true;
+}
+
 bool call_submit(struct call *c, const struct kind *k, const char *target,
 		 const json_t *input, struct reply *ret, struct err *e)
 {
@@ -157,12 +178,9 @@ bool call_submit(struct call *c, const struct kind *k, const char *target,
 		return false;
 	if (c->opt.dry_run)
 		return true;
-	/* An empty list, too: then nothing was confirmed, and nothing may be lost. */
 	if (plan && asks_stakes(c)) {
 		confirmed = json_own(c->arena, json_copy((json_t *)(uintptr_t)input));
-		json_object_set(confirmed, "confirmed",
-				json_at(plan, "at_stake") ? json_at(plan, "at_stake")
-							  : json_new_list(c->arena));
+		json_object_set(confirmed, "confirmed", stakes_of(c, plan));
 		s.input = confirmed;
 	}
 	id_make(c->rng, c->clock->wall_ms(c->clock), "op_", id, sizeof(id));

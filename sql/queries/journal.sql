@@ -68,3 +68,8 @@ select journal_sweep()
 -- The session's clock, for tests: a timestamp or milliseconds; '' is the real one.
 -- name: clock_set
 select set_config('instantstart.now', $1, false)
+
+-- What an undo of the operation would be asked of. $1 id.
+-- name: operation_undo
+select root_id, kind, target, input::text as input, data::text as data
+from operation where id = $1 and ended_at is null

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/domain/capability.h"
+#include "core/json/tree.h"
 
 Test(kinds, tables)
 {
@@ -39,6 +40,74 @@ Test(kinds, tables)
 			cr_expect(!(s->choice && s->effect != EFFECT_READ),
 				  "%s/%s chooses and sends", (*k)->name, at);
 		}
+	}
+}
+
+/* As if every call had been taken, and nothing had been there before. */
+static json_t *all_sent(struct arena *a, const struct kind *k)
+{
+	json_t *data = json_packf(a, "{s:{}, s:b, s:b, s:i, s:{s:b, s:b}, s:{s:{s:b}}}",
+				  "_left", "was_there", 0, "was_on", 0, "_before_count",
+				  1, "begun", "training_operator", 1, "autoscaling", 1,
+				  "before", "training_operator", "enabled", 0);
+
+	for (const struct step *s = k->steps; s->name; s++)
+		json_object_set_new(json_object_get(data, "_left"), s->name,
+				    json_pack("{s:s}", "step", s->name));
+	return data;
+}
+
+static bool asks_a_word(const struct kind *k, int depth)
+{
+	for (const struct step *s = k->steps; s->name; s++)
+		if (s->stakes || (s->spawn && depth == 0))
+			return true;
+	return false;
+}
+
+/*
+ * What was wanted before comes back, or a sentence says why not; and an undo that takes
+ * something away is of a kind that asks who uses it, so that the cancel asks for a word.
+ */
+Test(kinds, an_undo_is_an_operation_that_asks_or_a_reason)
+{
+	static const struct where where = {
+		.account = "111122223333", .region = "us-west-2", .partition = "aws"};
+	static struct config cfg;
+
+	for (const struct kind *const *k = kinds; *k; k++) {
+		struct spawn sp = {0};
+		struct arena a;
+		struct step_ctx c = {.arena = &a,
+				     .cfg = &cfg,
+				     .where = &where,
+				     .op_id = "op_1",
+				     .root_id = "op_1",
+				     .target = "demo",
+				     .step = (*k)->steps};
+
+		if ((*k)->no_undo) {
+			const size_t n = strlen((*k)->no_undo);
+
+			cr_expect(n > 20 && (*k)->no_undo[n - 1] == '.', "%s: %s",
+				  (*k)->name, (*k)->no_undo);
+			continue;
+		}
+		arena_init(&a, 0);
+		c.data = all_sent(&a, *k);
+		c.input = json_packf(&a, "{s:s, s:s, s:b, s:s, s:i, s:{s:b}}", "name",
+				     "x", "group_name", "g", "enabled", 1, "feature",
+				     strstr((*k)->name, "set_") ? (*k)->name + 4 : "",
+				     "count", 2, "training_operator", "enabled", 1);
+		c.seen = json_new_object(&a);
+		c.events = json_new_list(&a);
+		cr_expect((*k)->undo(&c, &sp) && kind_find(kinds, sp.kind),
+			  "%s is not undone", (*k)->name);
+		if (sp.kind)
+			cr_expect(asks_a_word(kind_find(kinds, sp.kind), 0),
+				  "%s, by which %s is undone, asks nobody", sp.kind,
+				  (*k)->name);
+		arena_free(&a);
 	}
 }
 

@@ -7,8 +7,41 @@
 #include "core/domain/cluster/eks_access.h"
 #include "core/domain/cluster/kinds.h"
 #include "core/domain/cluster/teardown.h"
+#include "core/domain/hyperpod/hyperpod.h"
+#include "core/domain/node/node_action.h"
+#include "core/domain/stake/stake.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
+
+/* --- whose work ends with it ---------------------------------------------------------
+ */
+
+static bool nodes_observe(struct step_ctx *c, struct exchange *x)
+{
+	return hyperpod_read(c, x) ||
+	       (saw(c, "hyperpod") &&
+		read_all(c, x, "nodes", AWS_SAGEMAKER_ListClusterNodes,
+			 json_packf(c->arena, "{s:s}", "ClusterName", hyperpod_name(c))));
+}
+
+static json_t *nodes_that_go(struct step_ctx *c)
+{
+	json_t *list = json_new_list(c->arena), *node;
+	size_t i;
+
+	json_array_foreach(json_at(saw(c, "nodes"), "ClusterNodeSummaries"), i, node) {
+		const char *id = json_str_or(node, "InstanceId", "");
+
+		json_push(list,
+			  json_pack("{s:s, s:s, s:s*, s:s*}", "type", "node", "name", id,
+				    "kube", node_kube_name(c->arena, id), "group",
+				    json_str_at(node, "InstanceGroupName")));
+	}
+	return list;
+}
+
+static const struct stake_spec leaving = {nodes_observe, nodes_that_go,
+					  "the HyperPod cluster"};
 
 static void finish_plan(struct step_ctx *c, struct exchange *x)
 {
@@ -31,8 +64,9 @@ static void stopped(struct step_ctx *c)
 }
 
 static const struct step steps[] = {
-	TEARDOWN_HYPERPOD_STEP,
 	EKS_ACCESS_STEP,
+	STAKE_STEP("check_users", "Find pods on its nodes", &leaving),
+	TEARDOWN_HYPERPOD_STEP,
 	{.name = "finish",
 	 .phase = "hyperpod",
 	 .title = "Record the removal",

@@ -50,6 +50,7 @@ static bool tell_change(struct step_ctx *c, json_t *row)
 
 	json_put_str(row, "object", group_name(c));
 	json_object_del(args, "group_name");
+	json_object_del(args, "confirmed");
 	json_object_del(args, "eks_name");
 	json_object_del(args, "hyperpod_name");
 	json_put_str(args, "cluster", c->target);
@@ -76,6 +77,9 @@ json_t *group_undo_input(struct step_ctx *c)
 			json_object_set(in, passed_on[i],
 					json_object_get(c->input, passed_on[i]));
 	json_put_str(in, "group_name", group_name(c));
+	/* What runs on its nodes was never confirmed to be lost; a cancel may have the
+	 * word for it. */
+	json_object_set(in, "confirmed", json_new_list(c->arena));
 	return in;
 }
 

@@ -356,7 +356,8 @@ static bool undo(struct step_ctx *c, struct spawn *ret)
 		return false;
 	ret->kind = "remove_hyperpod_cluster";
 	ret->target = c->target;
-	ret->input = json_packf(c->arena, "{s:s}", "hyperpod_name", hyperpod_name(c));
+	ret->input = json_packf(c->arena, "{s:s, s:[]}", "hyperpod_name",
+				hyperpod_name(c), "confirmed");
 	if (json_object_get(c->input, "cluster"))
 		json_object_set(ret->input, "cluster",
 				json_object_get(c->input, "cluster"));

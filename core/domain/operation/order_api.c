@@ -3,6 +3,8 @@
 #include "core/domain/operation/operation.h"
 #include "core/json/tree.h"
 #include "core/op/journal.h"
+#include "core/op/runner.h"
+#include "gen/queries.h"
 
 #define OP_ID "op_[0-9a-z]{1,40}"
 
@@ -150,16 +152,105 @@ static bool first_cancel(struct call *c, const void *in, struct err *e)
 	return !x->undo || can_undo(x->id, op, e);
 }
 
+/* What the undo would start now; false: nothing was sent yet, or the operation ended. */
+static bool undo_of(struct call *c, const struct db_rows *rows, const char *id,
+		    struct spawn *ret, struct err *e)
+{
+	struct step_ctx x = {
+		.arena = c->arena,
+		.cfg = c->cfg,
+		.where = c->where,
+		.op_id = id,
+		.now_ms = c->clock->wall_ms(c->clock),
+		.seen = json_new_object(c->arena),
+		.resources = json_new_list(c->arena),
+		.catalog = json_new_list(c->arena),
+		.events = json_new_list(c->arena),
+	};
+	const struct kind *k =
+		rows->n ? kind_find(kinds, db_text(rows, 0, "kind")) : NULL;
+
+	if (!k || !k->undo)
+		return false;
+	x.root_id = db_text(rows, 0, "root_id");
+	x.target = db_text(rows, 0, "target");
+	x.input = json_parse(c->arena, str_of(db_text(rows, 0, "input")), e);
+	x.data = json_parse(c->arena, str_of(db_text(rows, 0, "data")), e);
+	return x.input && x.data && k->undo(&x, ret);
+}
+
+/* The caller was told what is lost, or asked for the plan: that is the answer. What could
+ * not be looked at now holds up no cancel: the undo looks before it removes anything. */
+static bool is_answer(const struct err *e)
+{
+	return e->code == ERR_LOSS_NOT_CONFIRMED || e->code == ERR_PLAN_CHANGED;
+}
+
+/* The word of a plan that has none any more. */
+static bool check_word(const struct call *c, const char *id, struct err *e)
+{
+	if (streq(c->opt.confirm, id))
+		return true;
+	err_set(e, ERR_CONFIRM_NEEDED, "%s: confirm must be \"%s\"", c->cap->title, id);
+	err_field(e, "/confirm", c->opt.confirm, id);
+	return err_fix(e, "Send the ID of the operation. The undo would lose nothing "
+			  "else now.");
+}
+
+static const json_t *nothing_to_undo(struct call *c, const json_t *op)
+{
+	const json_t *none = json_new_list(c->arena);
+
+	return json_packf(c->arena, "{s:s, s:s, s:O, s:O, s:O, s:O, s:s}", "kind",
+			  json_str_or(op, "kind", ""), "target",
+			  json_str_or(op, "target", ""), "steps", none, "resources", none,
+			  "checks", none, "warnings", none, "plan_digest",
+			  json_digest(c->arena, none));
+}
+
+/* An undo that ends others' pods, or loses their data, has the plan's word for it. */
+static bool confirm_undo(struct call *c, const char *id, json_t **ret_confirmed,
+			 struct reply *ret, struct err *e)
+{
+	struct db_rows rows;
+	struct spawn undo = {0};
+	const struct kind *k;
+
+	*ret_confirmed = json_new_list(c->arena);
+	if (!DB(c->db, c->arena, &Q_operation_undo, &rows, e, id))
+		return false;
+	if (!undo_of(c, &rows, id, &undo, e))
+		return c->opt.dry_run || check_word(c, id, e);
+	k = kind_find(kinds, undo.kind);
+	if (!call_confirm(c, k, undo.target, undo.input, ret_confirmed, ret, e)) {
+		if (c->opt.dry_run || is_answer(e))
+			return false;
+		err_clear(e);
+		*ret_confirmed = NULL; /* the kind's own rule: nothing */
+		return call_is_word(c->opt.confirm) || check_word(c, id, e);
+	}
+	return ret->planned || !*ret_confirmed || json_array_size(*ret_confirmed) > 0 ||
+	       check_word(c, id, e);
+}
+
 static bool run_cancel(struct call *c, const void *in, struct reply *ret, struct err *e)
 {
 	const struct cancel_operation *x = in;
-	const struct order o =
-		order_of(c, x->id, json_packf(c->arena, "{s:b}", "undo", x->undo));
-
+	json_t *args = json_packf(c->arena, "{s:b}", "undo", x->undo), *confirmed = NULL;
+	const struct order o = order_of(c, x->id, args);
 	const json_t *op = x->undo ? operation_now(c, x->id, e) : NULL;
 
-	if (x->undo && (!op || !can_undo(x->id, op, e)))
+	if (x->undo && (!op || !can_undo(x->id, op, e) ||
+			!confirm_undo(c, x->id, &confirmed, ret, e)))
 		return false;
+	if (c->opt.dry_run) {
+		if (!ret->planned) /* nothing was sent yet: nothing is undone */
+			reply_tree(c, ret, nothing_to_undo(c, op));
+		ret->planned = true;
+		return true;
+	}
+	if (confirmed)
+		json_put(args, "confirmed", json_incref(confirmed));
 	return journal_cancel(c->db, c->arena, &o, &ret->json, e) &&
 	       accepted(c, x->id, ret);
 }
@@ -171,6 +262,7 @@ const struct capability cap_cancel_operation = {
 	.path = "/operations/{id}:cancel",
 	.title = "Cancel an operation",
 	.doc = "Stops at the next safe point. Created objects stay unless undo is set. "
+	       "dry_run shows what an undo removes. "
 	       "result.still_wanted lists what the cloud continues to do, its possible "
 	       "cost, and the call that stops it.",
 	.effect = CAP_CHANGE,

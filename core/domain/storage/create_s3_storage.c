@@ -207,6 +207,7 @@ static bool undo(struct step_ctx *c, struct spawn *ret)
 	ret->kind = "delete_storage";
 	ret->target = c->target;
 	ret->input = json_own(c->arena, json_copy((json_t *)(uintptr_t)c->input));
+	json_object_set(ret->input, "confirmed", json_new_list(c->arena));
 	return true;
 }
 
