@@ -62,8 +62,9 @@ static const char *action_of(const struct question *q)
 		{"s3", "PutBucketEncryption", "s3:PutEncryptionConfiguration"},
 		{"s3", "GetBucketEncryption", "s3:GetEncryptionConfiguration"},
 	};
-	const char *prefix =
-		streq(q->service, "service-quotas") ? "servicequotas" : q->service;
+	const char *prefix = streq(q->service, "service-quotas") ? "servicequotas"
+			     : streq(q->service, "elbv2")        ? "elasticloadbalancing"
+								 : q->service;
 
 	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
 		if (streq(odd[i].service, q->service) && streq(odd[i].op, q->op))

@@ -221,7 +221,7 @@ struct cloud_service {
 
 /* Registered in services.c. */
 extern const struct cloud_service cloud_sts, cloud_iam, cloud_ec2, cloud_cloudformation,
-	cloud_eks, cloud_sagemaker, cloud_s3, cloud_service_quotas, cloud_logs;
+	cloud_eks, cloud_sagemaker, cloud_s3, cloud_service_quotas, cloud_logs, cloud_elb;
 
 bool cloud_fault(struct cloud_call *c, const char *code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

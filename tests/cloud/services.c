@@ -7,6 +7,7 @@ const struct cloud_service *const cloud_services[] = {
 	&cloud_s3,
 	&cloud_service_quotas,
 	&cloud_logs,
+	&cloud_elb,
 	&cloud_eks,
 	&cloud_sagemaker,
 	/* Stacks see what their resources have become in the same moment. */

@@ -231,6 +231,18 @@ test('delete keeps the user\'s data and leaves nothing else', async () => {
 		return all.length === 2 ? all : null;
 	});
 
+	/* Protected by a hand that left no annotation: known before anything is deleted. */
+	const [arn] = Object.keys((await s.cloud.state())['elbv2.balancer']);
+	const protect = on => spawnSync(`${tools}/aws`, ['elbv2', 'modify-load-balancer-attributes', '--load-balancer-arn', arn,
+		'--attributes', `Key=deletion_protection.enabled,Value=${on}`], {encoding: 'utf8', env: {...shellEnv(s), AWS_REGION: 'us-west-2'}});
+
+	assert.equal(protect(true).status, 0);
+	const refused = await call(s, 'DELETE', '/api/v1/clusters/nightly?dry_run=plan', {role: 'admin'});
+
+	assert.equal(refused.json.code, 'blocked', refused.text);
+	assert.match(refused.json.detail, /deletion protection of the load balancer/);
+	assert.ok(refused.json.fix.includes(arn), refused.text);
+	assert.equal(protect(false).status, 0);
 	await s.cloud.settings({balancers_left: true});
 	const plan = await call(s, 'DELETE', '/api/v1/clusters/nightly?dry_run=plan', {role: 'admin'});
 

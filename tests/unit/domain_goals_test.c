@@ -302,6 +302,14 @@ Test(goals, chosen_again)
 	"'logs:DescribeLogGroups':{'logGroups':[{'logGroupName':'/aws/x',"               \
 	"'deletionProtectionEnabled':" on "}]}"
 
+#define STACK_IN(vpc)                                                                       \
+	"'cloudformation:DescribeStacks':{'Stacks':[{'StackStatus':'CREATE_COMPLETE'," TAGS \
+	",'Outputs':[{'OutputKey':'VpcId','OutputValue':'" vpc "'}]}]}"
+#define BALANCERS(vpc)                                                                   \
+	"'elbv2:DescribeLoadBalancers':{'LoadBalancers':[{'LoadBalancerArn':'arn:lb',"   \
+	"'VpcId':" vpc "}]},'elbv2:DescribeLoadBalancerAttributes':{'Attributes':[{"     \
+	"'Key':'deletion_protection.enabled','Value':'true'}]}"
+
 static const struct scene protections[] = {
 	{"none", DELETE,
 	 .answers = "{" STACK("false") "," EKS("false") "," LOGS("false") "}",
@@ -319,6 +327,18 @@ static const struct scene protections[] = {
 	{"logs", DELETE,
 	 .answers = "{" STACK("false") "," EKS("false") "," LOGS("true") "}",
 	 .says = {"fail blocked human", "log group /aws/x"}},
+	{"a load balancer in our network, by whatever hand", DELETE,
+	 .answers = "{" STACK_IN("vpc-1") "," BALANCERS("'vpc-1'") "," LOGS("false") "}",
+	 .says = {"fail blocked human", "deletion protection of the load balancer arn:lb",
+		  "modify-load-balancer-attributes --load-balancer-arn arn:lb "}},
+	{"one in another network", DELETE,
+	 .answers = "{" STACK_IN("vpc-1") "," BALANCERS("'vpc-2'") "," LOGS("false") "}",
+	 .says = {"advance", "!load balancer"}},
+	{"load balancers that we may not look at: said, no reason to stop", DELETE,
+	 .answers =
+		 "{" STACK_IN("vpc-1") ",'elbv2:DescribeLoadBalancers':{'!':"
+				       "'AccessDenied','status':403}," LOGS("false") "}",
+	 .says = {"advance", "warning: not known: ", "of the load balancer"}},
 	{"all at once", DELETE,
 	 .answers = "{" STACK("true") "," EKS("true") "," LOGS("true") "}",
 	 .says = {"termination protection of the stack", "EKS cluster demo", "/aws/x",

@@ -71,6 +71,104 @@ static const struct protection control_plane = {
 	"Turn it off: aws eks update-cluster-config --name %s --no-deletion-protection.",
 	.optional = false};
 
+/* --- load balancers ------------------------------------------------------------------
+ */
+
+/*
+ * The controller cannot delete one that is protected, by whatever hand: an attribute of
+ * the load balancer, not always of an annotation. Until it goes the network cannot.
+ * https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_LoadBalancerAttribute.html
+ */
+enum { BALANCERS_MAX = 30 };
+
+static const char *own_vpc(struct step_ctx *c)
+{
+	return !stack_missing(c) && step_tagged_cluster(c, json_at(stack_seen(c), "Tags"))
+		       ? stack_output(stack_seen(c), "VpcId")
+		       : NULL;
+}
+
+static json_t *balancers_in_vpc(struct step_ctx *c)
+{
+	json_t *list = json_new_list(c->arena), *b;
+	size_t i;
+
+	json_array_foreach(json_at(saw(c, "balancers"), "LoadBalancers"), i, b)
+		if (streq(json_str_at(b, "VpcId"), own_vpc(c)))
+			json_array_append(list, b);
+	return list;
+}
+
+/* Of one: what a claim has no room for is not known. */
+static bool attributes_read(struct step_ctx *c, struct exchange *x)
+{
+	const json_t *list = balancers_in_vpc(c);
+
+	for (size_t i = 0; i < json_array_size(list) && i < BALANCERS_MAX; i++) {
+		const char *arn = json_str_at(json_array_get(list, i), "LoadBalancerArn");
+
+		if (arn &&
+		    read_aws(c, x, arn, AWS_ELB_DescribeLoadBalancerAttributes,
+			     json_packf(c->arena, "{s:s}", "LoadBalancerArn", arn)))
+			return true;
+	}
+	return false;
+}
+
+static bool balancers_read(struct step_ctx *c, struct exchange *x)
+{
+	return own_vpc(c) &&
+	       (read_all(c, x, "balancers", AWS_ELB_DescribeLoadBalancers, NULL) ||
+		attributes_read(c, x));
+}
+
+static const char *balancers_hold(struct step_ctx *c)
+{
+	const json_t *list = balancers_in_vpc(c);
+	size_t i;
+	json_t *b;
+
+	json_array_foreach(list, i, b) {
+		const char *arn = json_str_or(b, "LoadBalancerArn", "");
+		const json_t *row = json_find(json_at(saw(c, arn), "Attributes"), "Key",
+					      "deletion_protection.enabled");
+
+		if (streq(json_str_at(row, "Value"), "true"))
+			return arn;
+	}
+	return NULL;
+}
+
+static const char *balancers_unread(struct step_ctx *c)
+{
+	const json_t *list = balancers_in_vpc(c);
+	size_t i;
+	json_t *b;
+
+	if (own_vpc(c) && not_read(c, "balancers"))
+		return not_read(c, "balancers");
+	if (json_array_size(list) > BALANCERS_MAX)
+		return arena_printf(c->arena, "only %d of %zu were read", BALANCERS_MAX,
+				    json_array_size(list));
+	json_array_foreach(list, i, b) {
+		const char *arn = json_str_or(b, "LoadBalancerArn", "");
+
+		if (not_read(c, arn))
+			return not_read(c, arn);
+	}
+	return NULL;
+}
+
+static const struct protection load_balancers = {
+	"deletion protection of the load balancer",
+	balancers_read,
+	balancers_hold,
+	balancers_unread,
+	"Turn it off: aws elbv2 modify-load-balancer-attributes --load-balancer-arn %s "
+	"--attributes Key=deletion_protection.enabled,Value=false. If an annotation sets "
+	"it, change that first.",
+	.optional = true};
+
 /* --- log groups --------------------------------------------------------------------- */
 
 static const char *logs_hold(struct step_ctx *c)
@@ -155,5 +253,5 @@ static const struct protection rights = {
 	"role. Ask its owner to allow it until the deletion is complete.",
 	.optional = true};
 
-const struct protection *const cluster_protections[] = {&stack, &control_plane,
-							&log_groups, &rights, NULL};
+const struct protection *const cluster_protections[] = {
+	&stack, &control_plane, &load_balancers, &log_groups, &rights, NULL};

@@ -1,7 +1,8 @@
 /*
  * The AWS Load Balancer Controller, as far as others must reckon with it: while its
  * pods run, a Service of type LoadBalancer, an Ingress of class alb, a Gateway or a
- * target group binding gets its finalizer and what stands in the VPC for it: a
+ * target group binding gets its finalizer, its load balancer (elb.h), which deletion
+ * protection keeps, and what stands in the VPC for it: a
  * security group with the tag elbv2.k8s.aws/cluster, a rule of the nodes' group that
  * names it, interfaces in subnets that carry the role's tag. All of it goes with the
  * object; without running pods the finalizer stays for ever, and so does the rest.
@@ -12,6 +13,7 @@
 #include <string.h>
 
 #include "tests/cloud/ec2.h"
+#include "tests/cloud/elb.h"
 #include "tests/cloud/kube/server.h"
 
 enum { ALB_ZONES = 2, ALB_ADDRESSES = 8 };
@@ -129,6 +131,16 @@ static const char *owner_of(struct arena *a, const json_t *obj)
 	return arena_printf(a, "elb:%s", json_str_or(obj, "metadata.uid", "?"));
 }
 
+static const char *attributes_of(const json_t *obj)
+{
+	const char *says =
+		note(obj, "alb.ingress.kubernetes.io/load-balancer-attributes");
+
+	return says ? says
+		    : note(obj,
+			   "service.beta.kubernetes.io/aws-load-balancer-attributes");
+}
+
 /* false: an event says why not. */
 static bool build(struct ks *k, struct arena *a, const struct balancer *b,
 		  const json_t *obj)
@@ -169,6 +181,13 @@ static bool build(struct ks *k, struct arena *a, const struct balancer *b,
 				.description = arena_printf(a, "ELB %s/%s/%.16s", b->kind,
 							    name, group),
 				.owner = owner_of(a, obj)});
+	if (b->zones > 0)
+		elb_make(k->cloud, a,
+			 &(struct elb_spec){.name = name,
+					    .kind = b->kind,
+					    .vpc = vpc,
+					    .owner = owner_of(a, obj),
+					    .attributes = attributes_of(obj)});
 	return true;
 }
 
@@ -224,7 +243,7 @@ static void one(struct ks *k, struct arena *a, const struct balancer *b,
 	const bool held = has_finalizer(obj, b->finalizer);
 
 	if (json_str_at(obj, "metadata.deletionTimestamp")) {
-		if (!held)
+		if (!held || !elb_delete_of(k->cloud, owner_of(a, obj)))
 			return;
 		tear_down(k, a, b, obj);
 		ks_drop_finalizer(k, kind, obj, b->finalizer);

@@ -14,7 +14,7 @@ import url from 'node:url'
 import zlib from 'node:zlib'
 
 const SERVICES = ['sts', 'iam', 'ec2', 'cloudformation', 'eks', 'sagemaker', 's3',
-	'service-quotas', 'logs', 'fsx']
+	'service-quotas', 'logs', 'fsx', 'elbv2']
 const KEEP_METADATA = ['apiVersion', 'endpointPrefix', 'protocol', 'jsonVersion', 'serviceId',
 	'signingName', 'targetPrefix', 'xmlNamespace']
 
