@@ -271,6 +271,38 @@ async function seen(query = '?fresh=true')
 	return one;
 }
 
+test('an undo that ends others\' pods has the word of its plan', async () => {
+	const before_ = (await listed('nodes that run', items => items.length > 0 && ready(items.length)(items))).items;
+	const {group} = before_[0], had = before_.filter(i => i.group === group).length;
+
+	await s.cloud.settings({capacity: {'ml.g5.12xlarge': before_.length + 1}});
+	const op = (await call(s, 'POST', `${AT}/groups/${group}:scale`, {role: 'operator', body: {count: had + 2}})).json;
+	const isNew = i => i.ready && i.instance_id && !before_.some(x => x.instance_id === i.instance_id);
+	const added = (await listed('one node more', items => items.some(isNew))).items.find(isNew);
+
+	pod('theirs', `hyperpod-${added.instance_id}`);
+	const cancel = query => call(s, 'POST', `/api/v1/operations/${op.id}:cancel?${query}`, {role: 'operator', body: {undo: true}});
+	const plan = await waitFor('the pod at stake', async () => {
+		const p = await cancel('dry_run=plan');
+
+		return p.json.confirm ? p : null;
+	});
+
+	assert.equal(plan.json.kind, 'scale_instance_group', plan.text);
+	assert.match(JSON.stringify(plan.json.at_stake), /default\/theirs/);
+	const bare = await cancel(`confirm=${op.id}`);
+
+	assert.equal(`${bare.status} ${bare.json.code}`, '409 loss-not-confirmed', bare.text);
+	const done = await cancel(`confirm=${plan.json.confirm}`);
+
+	assert.equal(done.status, 202, done.text);
+	const over = await until(s, op.id, 'its end', x => x.done);
+
+	assert.equal(over.state, 'cancelled', JSON.stringify(over.error));
+	await listed('as many as before', ready(before_.length));
+	await s.cloud.settings({capacity: {'ml.g5.12xlarge': null}});
+});
+
 test('nodes of a cluster that somebody else has deleted are listed no longer; its status says so', async () => {
 	const was = await seen();
 
