@@ -199,9 +199,9 @@ bool aws_err(const struct aws_op *op, const struct aws_result *r, struct err *e)
 	err_set(e, r->errc != ERR_NONE ? r->errc : ERR_INTERNAL, "%s: %s%s%s", name,
 		r->code ? r->code : "", r->code && *r->code ? ": " : "",
 		r->message ? r->message : "");
-	if (r->fix) {
+	if (r->fix || aws_account_fix(r->code)) {
 		e->retry = RETRY_HUMAN;
-		err_fix(e, "%s", r->fix);
+		err_fix(e, "%s", r->fix ? r->fix : aws_account_fix(r->code));
 	}
 	return err_because(e, name, r->code, r->message, r->request_id);
 }

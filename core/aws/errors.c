@@ -78,6 +78,37 @@ enum errc aws_errc(enum aws_service_id service, const char *code, const char *me
 	return by_status(http_status);
 }
 
+const char *aws_account_fix(const char *code)
+{
+	static const char verifying[] =
+		"AWS is verifying the account, which takes minutes to hours. Retry later, "
+		"or contact AWS Support.";
+	static const char restricted[] =
+		"AWS has restricted the account. Contact AWS Support, then retry.";
+	static const char sign_up[] =
+		"Enable this Region for the account (Account page, AWS Regions) and "
+		"complete the sign-up for the service, then retry. More permissions do "
+		"not help.";
+	static const struct {
+		const char *code, *fix;
+	} of_account[] = {
+		{"OptInRequired", sign_up},
+		{"SubscriptionRequiredException", sign_up},
+		{"NotSignedUp", sign_up},
+		{"RegionDisabledException", sign_up},
+		{"PendingVerification", verifying},
+		{"PendingAccountVerification", verifying},
+		{"Blocked", restricted},
+		{"AccountProblem", restricted},
+		{"AllAccessDisabled", restricted},
+	};
+
+	for (size_t i = 0; i < sizeof(of_account) / sizeof(*of_account); i++)
+		if (streq(of_account[i].code, code))
+			return of_account[i].fix;
+	return NULL;
+}
+
 bool aws_may_be_skew(const char *code)
 {
 	static const char *const codes[] = {

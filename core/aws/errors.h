@@ -14,6 +14,9 @@
 const char *aws_clean_code(struct arena *a, const char *raw);
 enum errc aws_errc(enum aws_service_id service, const char *code, const char *message,
 		   int http_status);
+/* Codes of denials that no permission helps against: the account may not use the service
+ * or the region. What to do; NULL: another code. */
+const char *aws_account_fix(const char *code);
 /* Codes that a wrong clock can cause. */
 bool aws_may_be_skew(const char *code);
 

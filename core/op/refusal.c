@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/aws/errors.h"
 #include "core/base/str.h"
 #include "core/json/tree.h"
 #include "core/op/denial.h"
@@ -129,6 +130,8 @@ void refusal_explain(const struct step_ctx *c, const struct answer *a, struct er
 	err_because(e, a->call ? a->call : via_source(a), text_or(a->code, ""), said,
 		    text_or(a->request_id, ""));
 	denial_explain(e, a->message, c->arena);
+	if (a->via == VIA_AWS && aws_account_fix(a->code))
+		err_fix(e, "%s", aws_account_fix(a->code));
 	if (s3 && !a->ok)
 		explain_s3(c, a, e);
 }

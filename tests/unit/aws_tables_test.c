@@ -490,6 +490,36 @@ Test(tables, errors)
 	arena_free(&a);
 }
 
+/* A denial of the account is no lack of a permission, whoever asks. */
+Test(tables, denials_of_the_account_say_what_helps)
+{
+	static const char *const codes[][2] = {
+		{"OptInRequired", "Enable this Region"},
+		{"SubscriptionRequiredException", "sign-up"},
+		{"NotSignedUp", "sign-up"},
+		{"RegionDisabledException", "Enable this Region"},
+		{"PendingVerification", "verifying"},
+		{"PendingAccountVerification", "verifying"},
+		{"Blocked", "AWS Support"},
+		{"AccountProblem", "AWS Support"},
+		{"AllAccessDisabled", "AWS Support"},
+		{"AccessDenied", "Add the permission"},
+		{"UnauthorizedOperation", "Add the permission"},
+	};
+
+	for (size_t i = 0; i < COUNT(codes); i++) {
+		const enum errc errc = aws_errc(AWS_SERVICE_EC2, codes[i][0], "no", 400);
+		struct aws_result r = {
+			.errc = errc, .code = codes[i][0], .message = "no"};
+		struct err e = {0};
+
+		cr_expect_eq(errc, ERR_CLOUD_DENIED, "%s", codes[i][0]);
+		cr_expect_not(aws_err(aws_op(AWS_EC2_DescribeVpcs), &r, &e));
+		cr_expect(strstr(err_fix_text(&e), codes[i][1]), "%s: %s", codes[i][0],
+			  err_fix_text(&e));
+	}
+}
+
 /* Roles of others go to SageMaker alone; every service that takes ours is named. */
 static void roles_are_passed_on_with_care(const json_t *list)
 {

@@ -63,6 +63,26 @@ Test(domain_truth, a_bucket_that_is_not_open_says_why_and_what_helps)
 		}
 }
 
+/* The account's trouble is no lack of a permission: whatever the status. */
+Test(domain_truth, a_service_that_the_account_has_not_says_so)
+{
+	for (size_t i = 0; i < sizeof(lookers) / sizeof(*lookers); i++) {
+		struct arena a;
+		struct scene s = {.kind = lookers[i].kind,
+				  .step = lookers[i].step,
+				  .input = lookers[i].input};
+		const char *said;
+
+		arena_init(&a, 0);
+		s.answers = "{'s3:HeadBucket':{'!':'NotSignedUp','status':403,"
+			    "'message':'not signed up'}}";
+		said = scene_play(&a, &s);
+		cr_expect(strstr(said, "sign-up for the service"), "%s: %s", s.kind,
+			  said);
+		arena_free(&a);
+	}
+}
+
 /* --- instance types ------------------------------------------------------------------
  */
 
