@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "core/base/listing.h"
-#include "core/domain/cluster/eks_access.h"
 #include "core/domain/cluster/stack.h"
 #include "core/domain/cluster/teardown.h"
+#include "core/domain/step/eks_access.h"
 #include "core/domain/step/kube_delete.h"
 #include "core/domain/step/names.h"
 #include "core/domain/step/read.h"

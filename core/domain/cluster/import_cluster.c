@@ -4,8 +4,8 @@
  * Reads only: nothing of the cluster is changed or tagged. What later
  * operations need and is missing is said now, with the command that mends it.
  */
-#include "core/domain/cluster/eks_access.h"
 #include "core/domain/cluster/kinds.h"
+#include "core/domain/step/eks_access.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 

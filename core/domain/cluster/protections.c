@@ -1,7 +1,7 @@
 /* What can be protected of a cluster that goes: stack, control plane, logs. */
-#include "core/domain/cluster/eks_access.h"
 #include "core/domain/cluster/stack.h"
 #include "core/domain/cluster/teardown.h"
+#include "core/domain/step/eks_access.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 

@@ -4,12 +4,12 @@
  * The HyperPod cluster goes, and its nodes with it: nothing launches any more. Role,
  * bucket and subnet stay: they cost nothing, and the next try takes them as they are.
  */
-#include "core/domain/cluster/eks_access.h"
 #include "core/domain/cluster/kinds.h"
 #include "core/domain/cluster/teardown.h"
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/node/node_action.h"
 #include "core/domain/stake/stake.h"
+#include "core/domain/step/eks_access.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 

@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-#include "core/domain/cluster/eks_access.h"
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/network/compute_subnet.h"
 #include "core/domain/step/absent.h"
+#include "core/domain/step/eks_access.h"
 #include "core/domain/step/read.h"
 #include "core/domain/step/texts.h"
 #include "core/json/tree.h"

@@ -1,6 +1,6 @@
 /* EKS add-ons. */
-#include "core/domain/cluster/eks_access.h"
 #include "core/domain/dependency/install.h"
+#include "core/domain/step/eks_access.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 #include "core/kube/webhook.h"

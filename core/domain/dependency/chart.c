@@ -1,8 +1,8 @@
 /* Helm releases: observed from their Secrets, recovered when stuck. */
 #include <string.h>
 
-#include "core/domain/cluster/eks_access.h"
 #include "core/domain/dependency/install.h"
+#include "core/domain/step/eks_access.h"
 #include "core/domain/step/kube_delete.h"
 #include "core/domain/step/names.h"
 #include "core/domain/step/read.h"

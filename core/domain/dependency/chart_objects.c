@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "core/base/listing.h"
-#include "core/domain/cluster/eks_access.h"
 #include "core/domain/dependency/install.h"
+#include "core/domain/step/eks_access.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 

@@ -6,8 +6,8 @@
  * device that no node has wants none and is not waited for; of the others one ready pod
  * is enough, since a node may be down for reasons of its own.
  */
-#include "core/domain/cluster/eks_access.h"
 #include "core/domain/dependency/install.h"
+#include "core/domain/step/eks_access.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 

@@ -8,9 +8,9 @@
  */
 #include <string.h>
 
-#include "core/domain/cluster/eks_access.h"
 #include "core/domain/cluster/kinds.h"
 #include "core/domain/dependency/install.h"
+#include "core/domain/step/eks_access.h"
 #include "core/domain/step/owners.h"
 #include "core/domain/step/read.h"
 #include "core/domain/step/usable.h"

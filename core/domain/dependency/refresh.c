@@ -7,8 +7,8 @@
  * https://docs.aws.amazon.com/eks/latest/userguide/pod-id-how-it-works.html
  */
 #include "core/base/clock.h"
-#include "core/domain/cluster/eks_access.h"
 #include "core/domain/dependency/install.h"
+#include "core/domain/step/eks_access.h"
 #include "core/domain/step/kube_delete.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"

@@ -1,8 +1,8 @@
 #include "core/domain/dependency/remove.h"
 
-#include "core/domain/cluster/eks_access.h"
 #include "core/domain/dependency/install.h"
 #include "core/domain/step/absent.h"
+#include "core/domain/step/eks_access.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 

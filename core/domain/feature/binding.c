@@ -5,8 +5,8 @@
  * their next start on, and nothing says so.
  * https://docs.aws.amazon.com/eks/latest/userguide/associate-service-account-role.html
  */
-#include "core/domain/cluster/eks_access.h"
 #include "core/domain/feature/toggle.h"
+#include "core/domain/step/eks_access.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 

@@ -2,10 +2,10 @@
 #include <string.h>
 
 #include "core/aws/partition.h"
-#include "core/domain/cluster/eks_access.h"
 #include "core/domain/dependency/install.h"
 #include "core/domain/feature/identity.h"
 #include "core/domain/karpenter/karpenter.h"
+#include "core/domain/step/eks_access.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 

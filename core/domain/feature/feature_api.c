@@ -1,11 +1,11 @@
 /* The managed features of a cluster: how they stand, and what should be. */
 #include "core/domain/cluster/cluster.h"
 #include "core/domain/cluster/cluster_in.h"
-#include "core/domain/cluster/eks_access.h"
 #include "core/domain/feature/feature.h"
 #include "core/domain/feature/kinds.h"
 #include "core/domain/operation/operation.h"
 #include "core/domain/stake/feature_users.h"
+#include "core/domain/step/eks_access.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 #include "core/op/runner.h"

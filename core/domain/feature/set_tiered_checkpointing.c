@@ -5,7 +5,6 @@
  * the service is known to want them. The share is taken from the nodes' memory.
  * https://docs.aws.amazon.com/sagemaker/latest/dg/managed-tier-checkpointing-setup.html
  */
-#include "core/domain/cluster/eks_access.h"
 #include "core/domain/cluster/kinds.h"
 #include "core/domain/feature/feature.h"
 #include "core/domain/feature/kinds.h"
@@ -14,6 +13,7 @@
 #include "core/domain/hyperpod/update_cluster.h"
 #include "core/domain/stake/feature_users.h"
 #include "core/domain/stake/stake.h"
+#include "core/domain/step/eks_access.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 

@@ -6,11 +6,11 @@
  */
 #include <string.h>
 
-#include "core/domain/cluster/eks_access.h"
 #include "core/domain/dependency/install.h"
 #include "core/domain/feature/identity.h"
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/stake/feature_users.h"
+#include "core/domain/step/eks_access.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 

@@ -5,12 +5,12 @@
  * one needs another. Each is an operation of its own that compares what should be
  * with what is: equal means no call.
  */
-#include "core/domain/cluster/eks_access.h"
 #include "core/domain/cluster/kinds.h"
 #include "core/domain/feature/feature.h"
 #include "core/domain/feature/kinds.h"
 #include "core/domain/karpenter/karpenter.h"
 #include "core/domain/stake/feature_users.h"
+#include "core/domain/step/eks_access.h"
 #include "core/domain/step/owners.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"

@@ -5,9 +5,9 @@
  * Each must have been confirmed; one that came since ends the operation before anything
  * of the feature is removed.
  */
-#include "core/domain/cluster/eks_access.h"
 #include "core/domain/feature/toggle.h"
 #include "core/domain/stake/feature_users.h"
+#include "core/domain/step/eks_access.h"
 #include "core/domain/step/kube_delete.h"
 #include "core/domain/step/read.h"
 #include "core/domain/step/texts.h"

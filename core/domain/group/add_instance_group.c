@@ -8,7 +8,6 @@
  */
 #include <string.h>
 
-#include "core/domain/cluster/eks_access.h"
 #include "core/domain/cluster/kinds.h"
 #include "core/domain/group/group.h"
 #include "core/domain/hyperpod/bucket.h"
@@ -20,6 +19,7 @@
 #include "core/domain/hyperpod/wish.h"
 #include "core/domain/network/compute_subnet.h"
 #include "core/domain/network/security_group.h"
+#include "core/domain/step/eks_access.h"
 #include "core/domain/step/owners.h"
 #include "core/domain/step/read.h"
 #include "core/domain/step/texts.h"

@@ -5,13 +5,13 @@
  * whatever runs on it ends: what that is, and which node classes list the group, is
  * confirmed first.
  */
-#include "core/domain/cluster/eks_access.h"
 #include "core/domain/cluster/kinds.h"
 #include "core/domain/group/group.h"
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/hyperpod/update_cluster.h"
 #include "core/domain/stake/stake.h"
 #include "core/domain/step/absent.h"
+#include "core/domain/step/eks_access.h"
 #include "core/domain/step/leaves.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"

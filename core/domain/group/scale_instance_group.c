@@ -9,7 +9,6 @@
  * alone.
  * https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_BatchAddClusterNodes.html
  */
-#include "core/domain/cluster/eks_access.h"
 #include "core/domain/cluster/kinds.h"
 #include "core/domain/group/group.h"
 #include "core/domain/group/scale.h"
@@ -18,6 +17,7 @@
 #include "core/domain/hyperpod/update_cluster.h"
 #include "core/domain/hyperpod/wish.h"
 #include "core/domain/network/compute_subnet.h"
+#include "core/domain/step/eks_access.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 

@@ -6,7 +6,6 @@
  * the group was added (case IG-06).
  */
 #include "core/base/listing.h"
-#include "core/domain/cluster/eks_access.h"
 #include "core/domain/cluster/kinds.h"
 #include "core/domain/group/group.h"
 #include "core/domain/hyperpod/group_spec.h"
@@ -14,6 +13,7 @@
 #include "core/domain/hyperpod/preflight.h"
 #include "core/domain/hyperpod/update_cluster.h"
 #include "core/domain/stake/stake.h"
+#include "core/domain/step/eks_access.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 

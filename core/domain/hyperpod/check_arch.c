@@ -9,11 +9,11 @@
  * https://docs.aws.amazon.com/eks/latest/APIReference/API_AddonVersionInfo.html
  */
 #include "core/base/listing.h"
-#include "core/domain/cluster/eks_access.h"
 #include "core/domain/dependency/component.h"
 #include "core/domain/hyperpod/preflight.h"
 #include "core/domain/hyperpod/wish.h"
 #include "core/domain/network/compute_subnet.h"
+#include "core/domain/step/eks_access.h"
 #include "core/domain/step/texts.h"
 #include "core/json/tree.h"
 

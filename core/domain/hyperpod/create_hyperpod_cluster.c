@@ -7,7 +7,6 @@
  * nothing in that mode: done means current = target and as many Kubernetes nodes
  * Ready (watch_nodes.c).
  */
-#include "core/domain/cluster/eks_access.h"
 #include "core/domain/cluster/kinds.h"
 #include "core/domain/dependency/install.h"
 #include "core/domain/hyperpod/bucket.h"
@@ -16,6 +15,7 @@
 #include "core/domain/hyperpod/preflight.h"
 #include "core/domain/network/compute_subnet.h"
 #include "core/domain/network/security_group.h"
+#include "core/domain/step/eks_access.h"
 #include "core/domain/step/leaves.h"
 #include "core/domain/step/names.h"
 #include "core/domain/step/owners.h"

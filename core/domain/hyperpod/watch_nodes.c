@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "core/base/clock.h"
-#include "core/domain/cluster/eks_access.h"
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/hyperpod/wish.h"
 #include "core/domain/node/node_out.h"
+#include "core/domain/step/eks_access.h"
 #include "core/domain/step/read.h"
 #include "core/domain/step/usable.h"
 #include "core/json/tree.h"

@@ -4,7 +4,6 @@
  * Made when every group may be listed; what runs on groups that are taken down was
  * confirmed. Node pools that refer to a class that is deleted launch nothing more.
  */
-#include "core/domain/cluster/eks_access.h"
 #include "core/domain/cluster/kinds.h"
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/karpenter/karpenter.h"
@@ -12,6 +11,7 @@
 #include "core/domain/karpenter/node_object.h"
 #include "core/domain/karpenter/users.h"
 #include "core/domain/stake/stake.h"
+#include "core/domain/step/eks_access.h"
 #include "core/domain/step/read.h"
 #include "core/domain/step/texts.h"
 #include "core/json/tree.h"

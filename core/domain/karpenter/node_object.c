@@ -1,8 +1,8 @@
 #include "core/domain/karpenter/node_object.h"
 
-#include "core/domain/cluster/eks_access.h"
 #include "core/domain/karpenter/karpenter.h"
 #include "core/domain/karpenter/node_class.h"
+#include "core/domain/step/eks_access.h"
 #include "core/domain/step/held.h"
 #include "core/domain/step/kube_delete.h"
 #include "core/domain/step/leaves.h"

@@ -4,7 +4,6 @@
  * Its nodes go with a pool, and those that no longer fit with its change: what runs on
  * them was confirmed.
  */
-#include "core/domain/cluster/eks_access.h"
 #include "core/domain/cluster/kinds.h"
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/karpenter/karpenter.h"
@@ -12,6 +11,7 @@
 #include "core/domain/karpenter/node_pool.h"
 #include "core/domain/karpenter/users.h"
 #include "core/domain/stake/stake.h"
+#include "core/domain/step/eks_access.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 

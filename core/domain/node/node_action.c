@@ -2,10 +2,10 @@
 
 #include <string.h>
 
-#include "core/domain/cluster/eks_access.h"
 #include "core/domain/cluster/kinds.h"
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/node/kinds.h"
+#include "core/domain/step/eks_access.h"
 #include "core/domain/step/leaves.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"

@@ -1,6 +1,6 @@
 #include "core/domain/step/kube_delete.h"
 
-#include "core/domain/cluster/eks_access.h"
+#include "core/domain/step/eks_access.h"
 #include "core/json/tree.h"
 
 /* A plan tells the object; its version changes with every heartbeat. */

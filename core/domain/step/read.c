@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "core/domain/cluster/eks_access.h"
+#include "core/domain/step/eks_access.h"
 #include "core/json/tree.h"
 #include "core/op/refusal.h"
 

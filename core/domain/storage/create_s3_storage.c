@@ -1,8 +1,8 @@
 /*
  * create_s3_storage.c - a bucket becomes a mounted, proven volume.
  */
-#include "core/domain/cluster/eks_access.h"
 #include "core/domain/cluster/kinds.h"
+#include "core/domain/step/eks_access.h"
 #include "core/domain/step/names.h"
 #include "core/domain/step/read.h"
 #include "core/domain/storage/storage.h"

@@ -3,10 +3,10 @@
  * and its objects are the user's and stay.
  */
 #include "core/base/listing.h"
-#include "core/domain/cluster/eks_access.h"
 #include "core/domain/cluster/kinds.h"
 #include "core/domain/stake/stake.h"
 #include "core/domain/step/absent.h"
+#include "core/domain/step/eks_access.h"
 #include "core/domain/step/held.h"
 #include "core/domain/step/kube_delete.h"
 #include "core/domain/step/names.h"

@@ -1,7 +1,7 @@
 /*
  * mount.c - what a storage is in Kubernetes: namespace, claim, volume.
  */
-#include "core/domain/cluster/eks_access.h"
+#include "core/domain/step/eks_access.h"
 #include "core/domain/step/held.h"
 #include "core/domain/step/read.h"
 #include "core/domain/storage/storage.h"

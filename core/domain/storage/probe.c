@@ -5,7 +5,7 @@
  * When it does not succeed, the cause is looked for where it shows: the pod's
  * waiting reason, the newest warning event, the last lines of its log.
  */
-#include "core/domain/cluster/eks_access.h"
+#include "core/domain/step/eks_access.h"
 #include "core/domain/step/held.h"
 #include "core/domain/step/kube_delete.h"
 #include "core/domain/step/read.h"

@@ -1,4 +1,4 @@
-#include "core/domain/cluster/eks_access.h"
+#include "core/domain/step/eks_access.h"
 
 #include "core/base/base64.h"
 #include "core/domain/step/read.h"

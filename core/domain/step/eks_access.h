@@ -5,8 +5,8 @@
  * the EKS cluster, refuses what cannot work, and saves data.eks = {name, arn,
  * version, endpoint, ca_pem, vpc_id, subnet_ids, security_group_id, issuer}.
  */
-#ifndef INSTANTSTART_DOMAIN_CLUSTER_EKS_ACCESS_H
-#define INSTANTSTART_DOMAIN_CLUSTER_EKS_ACCESS_H
+#ifndef INSTANTSTART_DOMAIN_STEP_EKS_ACCESS_H
+#define INSTANTSTART_DOMAIN_STEP_EKS_ACCESS_H
 
 #include "core/domain/step/leaves.h"
 #include "core/op/kind.h"
