@@ -310,7 +310,7 @@ static void check_instance_types(const json_t *file)
 {
 	static const char *const ours[] = {
 #define INSTANCE_TYPE(name) name,
-#include "core/domain/hyperpod/instance_types.def"
+#include "core/domain/offer/instance_types.def"
 #undef INSTANCE_TYPE
 	};
 	const json_t *theirs = json_at(file, "sagemaker.shapes.ClusterInstanceType.enum");

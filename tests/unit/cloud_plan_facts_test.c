@@ -1,7 +1,7 @@
 /* What can be known is known in the plan: when a fact turns, the plan says so. */
 #include "core/domain/dependency/component.h"
 #include "core/domain/dependency/footprint.h"
-#include "core/domain/hyperpod/instance_types.h"
+#include "core/domain/offer/instance_types.h"
 #include "tests/cloud/ec2.h"
 #include "tests/cloud/eks/eks.h"
 #include "tests/unit/cloud_plan_facts.h"

@@ -2,9 +2,9 @@
 #include <criterion/criterion.h>
 
 #include "core/domain/cluster/address_plan.h"
-#include "core/domain/cluster/zones.h"
 #include "core/domain/network/cidr.h"
 #include "core/domain/network/compute_subnet.h"
+#include "core/domain/offer/zones.h"
 #include "core/json/tree.h"
 
 static struct arena arena;

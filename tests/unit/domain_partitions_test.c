@@ -5,7 +5,7 @@
 #include "tests/unit/aws_fake.h"
 #include "tests/unit/domain_scene.h"
 
-#include "core/domain/cluster/zones.h"
+#include "core/domain/offer/zones.h"
 #include "core/json/field.h"
 
 /* Runs for every published region. */

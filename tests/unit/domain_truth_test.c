@@ -2,8 +2,8 @@
 #include "core/base/listing.h"
 #include "core/base/rng.h"
 #include "core/domain/cluster/cluster_check.h"
-#include "core/domain/hyperpod/group_takes.h"
-#include "core/domain/hyperpod/instance_types.h"
+#include "core/domain/offer/group_takes.h"
+#include "core/domain/offer/instance_types.h"
 #include "tests/unit/domain_scene.h"
 
 /* --- what S3 says by a status ------------------------------------------------ */

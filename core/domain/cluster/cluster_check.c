@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "core/base/limits.h"
-#include "core/domain/cluster/zones.h"
-#include "core/domain/hyperpod/instance_types.h"
+#include "core/domain/offer/instance_types.h"
+#include "core/domain/offer/zones.h"
 #include "core/json/tree.h"
 
 struct check {

@@ -1,6 +1,6 @@
 #include "core/domain/group/group_out.h"
 
-#include "core/domain/hyperpod/wish.h"
+#include "core/domain/offer/wish.h"
 #include "core/json/tree.h"
 
 #define TEXT(member, sentence) OUT(member, FIELD_STR, .doc = (sentence))

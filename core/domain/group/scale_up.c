@@ -8,7 +8,7 @@
 #include "core/domain/group/group.h"
 #include "core/domain/group/scale.h"
 #include "core/domain/hyperpod/hyperpod.h"
-#include "core/domain/hyperpod/wish.h"
+#include "core/domain/offer/wish.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 

@@ -8,10 +8,10 @@
  */
 #include "core/base/clock.h"
 #include "core/base/listing.h"
-#include "core/domain/hyperpod/group_takes.h"
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/hyperpod/preflight.h"
-#include "core/domain/hyperpod/wish.h"
+#include "core/domain/offer/group_takes.h"
+#include "core/domain/offer/wish.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 

@@ -8,10 +8,10 @@
  * count for each of them, since any may come. What cannot be read is not known, and
  * said to be: SageMaker judges then. Of several types each is worth what it has left.
  */
-#include "core/domain/hyperpod/group_takes.h"
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/hyperpod/preflight.h"
-#include "core/domain/hyperpod/wish.h"
+#include "core/domain/offer/group_takes.h"
+#include "core/domain/offer/wish.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 

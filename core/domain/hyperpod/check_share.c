@@ -1,6 +1,6 @@
 #include "core/domain/hyperpod/check_share.h"
 
-#include "core/domain/hyperpod/wish.h"
+#include "core/domain/offer/wish.h"
 #include "core/json/tree.h"
 
 /*

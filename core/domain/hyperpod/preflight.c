@@ -1,7 +1,7 @@
 #include "core/domain/hyperpod/preflight.h"
 
-#include "core/domain/cluster/zones.h"
-#include "core/domain/hyperpod/wish.h"
+#include "core/domain/offer/wish.h"
+#include "core/domain/offer/zones.h"
 #include "core/domain/step/read.h"
 #include "core/domain/step/texts.h"
 #include "core/json/tree.h"

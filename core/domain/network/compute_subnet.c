@@ -1,9 +1,9 @@
 #include "core/domain/network/compute_subnet.h"
 
 #include "core/domain/cluster/address_plan.h"
-#include "core/domain/cluster/zones.h"
 #include "core/domain/network/cidr.h"
 #include "core/domain/network/route.h"
+#include "core/domain/offer/zones.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 

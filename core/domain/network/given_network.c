@@ -1,10 +1,10 @@
 #include "core/domain/network/given_network.h"
 
 #include "core/base/listing.h"
-#include "core/domain/hyperpod/wish.h"
 #include "core/domain/network/closed_network.h"
 #include "core/domain/network/route.h"
 #include "core/domain/network/vpc_dns.h"
+#include "core/domain/offer/wish.h"
 #include "core/domain/step/eks_access.h"
 #include "core/domain/step/texts.h"
 #include "core/json/tree.h"

@@ -1,9 +1,9 @@
 /* Whether the compute subnet has addresses for the nodes. */
 #include "core/domain/network/compute_subnet.h"
 
-#include "core/domain/hyperpod/group_takes.h"
 #include "core/domain/hyperpod/hyperpod.h"
-#include "core/domain/hyperpod/wish.h"
+#include "core/domain/offer/group_takes.h"
+#include "core/domain/offer/wish.h"
 #include "core/domain/step/read.h"
 #include "core/domain/step/texts.h"
 #include "core/json/tree.h"

@@ -2,10 +2,10 @@
 #include <string.h>
 
 #include "core/domain/cluster/cluster_in.h"
-#include "core/domain/cluster/zones.h"
 #include "core/domain/hyperpod/preflight.h"
 #include "core/domain/offer/cached.h"
 #include "core/domain/offer/usage.h"
+#include "core/domain/offer/zones.h"
 #include "core/domain/page.h"
 #include "core/json/tree.h"
 

@@ -1,7 +1,7 @@
 #include "core/domain/offer/usage.h"
 
-#include "core/domain/hyperpod/group_takes.h"
 #include "core/domain/offer/cached.h"
+#include "core/domain/offer/group_takes.h"
 #include "core/json/tree.h"
 
 enum { USAGE_AGE_S = 30, CLUSTERS_MAX = 50 };

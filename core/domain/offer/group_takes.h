@@ -4,8 +4,8 @@
  * A group that was asked for more than it has goes on asking for years: what has not
  * come is promised, and no room for others.
  */
-#ifndef INSTANTSTART_DOMAIN_HYPERPOD_GROUP_TAKES_H
-#define INSTANTSTART_DOMAIN_HYPERPOD_GROUP_TAKES_H
+#ifndef INSTANTSTART_DOMAIN_OFFER_GROUP_TAKES_H
+#define INSTANTSTART_DOMAIN_OFFER_GROUP_TAKES_H
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-#include "core/domain/cluster/zones.h"
+#include "core/domain/offer/zones.h"
 
 #include <string.h>
 

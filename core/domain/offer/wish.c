@@ -1,4 +1,4 @@
-#include "core/domain/hyperpod/wish.h"
+#include "core/domain/offer/wish.h"
 #include "core/base/listing.h"
 
 #include "core/json/tree.h"

@@ -1,4 +1,4 @@
-#include "core/domain/hyperpod/group_takes.h"
+#include "core/domain/offer/group_takes.h"
 
 #include "core/domain/step/texts.h"
 #include "core/json/tree.h"

@@ -1,4 +1,4 @@
-#include "core/domain/hyperpod/instance_types.h"
+#include "core/domain/offer/instance_types.h"
 
 #include <string.h>
 
@@ -9,7 +9,7 @@ enum { SHOWN = 4, LETTERS = 48 };
 
 static const char *const types[] = {
 #define INSTANCE_TYPE(name) name,
-#include "core/domain/hyperpod/instance_types.def"
+#include "core/domain/offer/instance_types.def"
 #undef INSTANCE_TYPE
 	NULL};
 

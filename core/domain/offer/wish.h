@@ -5,8 +5,8 @@
  * input when nodes are asked for by it, else of data.wish, where a kind that
  * changes a live group keeps what that group is.
  */
-#ifndef INSTANTSTART_DOMAIN_HYPERPOD_WISH_H
-#define INSTANTSTART_DOMAIN_HYPERPOD_WISH_H
+#ifndef INSTANTSTART_DOMAIN_OFFER_WISH_H
+#define INSTANTSTART_DOMAIN_OFFER_WISH_H
 
 #include "core/op/kind.h"
 

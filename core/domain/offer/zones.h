@@ -11,8 +11,8 @@
  * differ between accounts). Source, checked 2026-11:
  * https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html
  */
-#ifndef INSTANTSTART_DOMAIN_CLUSTER_ZONES_H
-#define INSTANTSTART_DOMAIN_CLUSTER_ZONES_H
+#ifndef INSTANTSTART_DOMAIN_OFFER_ZONES_H
+#define INSTANTSTART_DOMAIN_OFFER_ZONES_H
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -5,8 +5,8 @@
  * is refused before anything is made, with the names that come nearest, unless the
  * caller insists (accept_unknown_type) that it is newer than this version.
  */
-#ifndef INSTANTSTART_DOMAIN_HYPERPOD_INSTANCE_TYPES_H
-#define INSTANTSTART_DOMAIN_HYPERPOD_INSTANCE_TYPES_H
+#ifndef INSTANTSTART_DOMAIN_OFFER_INSTANCE_TYPES_H
+#define INSTANTSTART_DOMAIN_OFFER_INSTANCE_TYPES_H
 
 #include <stdbool.h>
 
