@@ -9,7 +9,7 @@
 #include "core/domain/cluster/stack.h"
 #include "core/domain/dependency/component.h"
 #include "core/domain/hyperpod/hyperpod.h"
-#include "core/domain/hyperpod/preflight.h"
+#include "core/domain/offer/quota_name.h"
 #include "core/domain/storage/storage.h"
 #include "core/json/tree.h"
 #include "core/op/runner.h"

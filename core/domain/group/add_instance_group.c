@@ -18,6 +18,7 @@
 #include "core/domain/network/compute_subnet.h"
 #include "core/domain/network/security_group.h"
 #include "core/domain/offer/group_takes.h"
+#include "core/domain/offer/quota_name.h"
 #include "core/domain/offer/wish.h"
 #include "core/domain/step/eks_access.h"
 #include "core/domain/step/owners.h"

@@ -11,6 +11,7 @@
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/hyperpod/preflight.h"
 #include "core/domain/offer/group_takes.h"
+#include "core/domain/offer/quota_name.h"
 #include "core/domain/offer/wish.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"

@@ -14,12 +14,6 @@
 #include "core/domain/step/given_role.h"
 #include "core/op/kind.h"
 
-/* "ml.p5.48xlarge for cluster usage", or for spot; NULL for training plans. */
-const char *quota_name(struct arena *a, const char *instance_type,
-		       const char *capacity_type);
-/* "g5.12xlarge" of "ml.g5.12xlarge". */
-const char *ec2_type(const char *instance_type);
-
 bool offering_observe(struct step_ctx *c, struct exchange *x);
 void offering_plan(struct step_ctx *c, struct exchange *x);
 bool type_observe(struct step_ctx *c, struct exchange *x);

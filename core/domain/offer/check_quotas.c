@@ -1,8 +1,8 @@
 /* check_quotas: limits, less what all clusters use. */
 #include "core/domain/cluster/cluster_in.h"
-#include "core/domain/hyperpod/preflight.h"
 #include "core/domain/offer/cached.h"
 #include "core/domain/offer/instance_types.h"
+#include "core/domain/offer/quota_name.h"
 #include "core/domain/offer/usage.h"
 #include "core/domain/page.h"
 #include "core/json/tree.h"

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "core/domain/cluster/cluster_in.h"
-#include "core/domain/hyperpod/preflight.h"
 #include "core/domain/offer/cached.h"
+#include "core/domain/offer/quota_name.h"
 #include "core/domain/offer/usage.h"
 #include "core/domain/offer/zones.h"
 #include "core/domain/page.h"
