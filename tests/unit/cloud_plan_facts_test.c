@@ -492,8 +492,7 @@ Test(cloud_plan_facts, images_must_be_made_for_the_processors_of_the_nodes)
 		{"a mirror",
 		 PIPELINE,
 		 mirror,
-		 {"not known: whether these have arm64 images",
-		  "images of the mirror"}},
+		 {"not known: whether these have arm64 images", "images of the mirror"}},
 	};
 
 	facts_build();

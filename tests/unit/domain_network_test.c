@@ -1,7 +1,8 @@
 /* Address arithmetic and zones: pure, by tables. */
 #include <criterion/criterion.h>
 
-#include "core/domain/cluster/address_plan.h"
+#include "core/domain/hyperpod/subnet_room.h"
+#include "core/domain/network/address_plan.h"
 #include "core/domain/network/cidr.h"
 #include "core/domain/network/compute_subnet.h"
 #include "core/domain/offer/zones.h"

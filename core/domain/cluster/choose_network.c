@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "core/domain/cluster/address_plan.h"
+#include "core/domain/network/address_plan.h"
 #include "core/domain/offer/zones.h"
 #include "core/domain/step/read.h"
 #include "core/domain/step/texts.h"

@@ -14,6 +14,7 @@
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/hyperpod/nodes_role.h"
 #include "core/domain/hyperpod/preflight.h"
+#include "core/domain/hyperpod/subnet_room.h"
 #include "core/domain/hyperpod/update_cluster.h"
 #include "core/domain/network/compute_subnet.h"
 #include "core/domain/network/security_group.h"
@@ -330,6 +331,7 @@ static const struct step steps[] = {
 	BUCKET_STEPS,
 	ROLE_STEPS("nodes", "roles", &nodes_role),
 	COMPUTE_SUBNET_STEPS,
+	SUBNET_ROOM_STEP,
 	SECURITY_GROUP_STEPS,
 	{.name = "add_group",
 	 .phase = "group",

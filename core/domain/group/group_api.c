@@ -3,7 +3,7 @@
 #include "core/domain/group/group.h"
 #include "core/domain/group/group_in.h"
 #include "core/domain/group/group_out.h"
-#include "core/domain/network/compute_subnet.h"
+#include "core/domain/hyperpod/subnet_room.h"
 #include "core/domain/offer/cached.h"
 #include "core/domain/offer/quota_name.h"
 #include "core/json/tree.h"

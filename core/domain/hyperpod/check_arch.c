@@ -11,7 +11,6 @@
 #include "core/base/listing.h"
 #include "core/domain/dependency/component.h"
 #include "core/domain/hyperpod/preflight.h"
-#include "core/domain/network/compute_subnet.h"
 #include "core/domain/offer/wish.h"
 #include "core/domain/step/eks_access.h"
 #include "core/domain/step/texts.h"

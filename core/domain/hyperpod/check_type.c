@@ -8,7 +8,6 @@
  */
 #include "core/domain/hyperpod/check_share.h"
 #include "core/domain/hyperpod/preflight.h"
-#include "core/domain/network/compute_subnet.h"
 #include "core/domain/offer/wish.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"

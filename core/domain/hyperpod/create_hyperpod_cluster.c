@@ -13,6 +13,7 @@
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/hyperpod/nodes_role.h"
 #include "core/domain/hyperpod/preflight.h"
+#include "core/domain/hyperpod/subnet_room.h"
 #include "core/domain/network/compute_subnet.h"
 #include "core/domain/network/security_group.h"
 #include "core/domain/step/eks_access.h"
@@ -395,6 +396,7 @@ static const struct step steps[] = {
 	BUCKET_STEPS,
 	ROLE_STEPS("nodes", "roles", &nodes_role),
 	COMPUTE_SUBNET_STEPS,
+	SUBNET_ROOM_STEP,
 	SECURITY_GROUP_STEPS,
 	{.name = "clear_failed_cluster",
 	 .phase = "cluster",

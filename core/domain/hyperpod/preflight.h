@@ -9,7 +9,7 @@
 #ifndef INSTANTSTART_DOMAIN_HYPERPOD_PREFLIGHT_H
 #define INSTANTSTART_DOMAIN_HYPERPOD_PREFLIGHT_H
 
-#include "core/domain/network/compute_subnet.h"
+#include "core/domain/hyperpod/subnet_room.h"
 #include "core/domain/network/given_network.h"
 #include "core/domain/step/given_role.h"
 #include "core/op/kind.h"

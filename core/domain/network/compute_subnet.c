@@ -1,6 +1,6 @@
 #include "core/domain/network/compute_subnet.h"
 
-#include "core/domain/cluster/address_plan.h"
+#include "core/domain/network/address_plan.h"
 #include "core/domain/network/cidr.h"
 #include "core/domain/network/route.h"
 #include "core/domain/offer/zones.h"

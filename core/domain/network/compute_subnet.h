@@ -35,18 +35,6 @@ void subnet_route_plan(struct step_ctx *c, struct exchange *x);
 void subnet_route_absorb(struct step_ctx *c, const struct answer *a);
 bool subnet_way_observe(struct step_ctx *c, struct exchange *x);
 void subnet_way_plan(struct step_ctx *c, struct exchange *x);
-bool subnet_room_observe(struct step_ctx *c, struct exchange *x);
-void subnet_room_plan(struct step_ctx *c, struct exchange *x);
-/* The same of a subnet that the caller names, before anything is made. */
-bool given_room_observe(struct step_ctx *c, struct exchange *x);
-void given_room_plan(struct step_ctx *c, struct exchange *x);
-
-/* DescribeInstanceTypes of input.instance_type under the key "type". */
-bool instance_type_read(struct step_ctx *c, struct exchange *x);
-/* Addresses that one node takes in the subnet (see the .c for the reckoning).
- * type: one member of DescribeInstanceTypes' list. prefixes: the CNI is told to take
- * whole prefixes. */
-int64_t node_addresses(const json_t *type, const char *interface_mode, bool prefixes);
 
 #define COMPUTE_SUBNET_STEPS                                                             \
 	{.name = "find_subnet",                                                          \
@@ -83,19 +71,11 @@ int64_t node_addresses(const json_t *type, const char *interface_mode, bool pref
 		 .plan = subnet_route_plan,                                              \
 		 .absorb = subnet_route_absorb},                                         \
 		SUBNET_ROLE_STEP("network"),                                             \
-		{.name = "check_way_to_s3",                                              \
-		 .phase = "network",                                                     \
-		 .title = "Check that nodes can reach S3",                               \
-		 .effect = EFFECT_READ,                                                  \
-		 .observe = subnet_way_observe,                                          \
-		 .seen = read_seen,                                                      \
-		 .plan = subnet_way_plan},                                               \
 	{                                                                                \
-		.name = "check_addresses", .phase = "network",                           \
-		.title = "Check that the subnet has enough addresses",                   \
-		.effect = EFFECT_READ, .sees_errors = true,                              \
-		.observe = subnet_room_observe, .seen = read_seen,                       \
-		.plan = subnet_room_plan                                                 \
+		.name = "check_way_to_s3", .phase = "network",                           \
+		.title = "Check that nodes can reach S3", .effect = EFFECT_READ,         \
+		.observe = subnet_way_observe, .seen = read_seen,                        \
+		.plan = subnet_way_plan                                                  \
 	}
 
 #endif

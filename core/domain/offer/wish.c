@@ -1,6 +1,7 @@
 #include "core/domain/offer/wish.h"
 #include "core/base/listing.h"
 
+#include "core/domain/step/read.h"
 #include "core/json/tree.h"
 
 const char *wish_str(const struct step_ctx *c, const char *name)
@@ -34,6 +35,23 @@ const char *wish_types_text(struct step_ctx *c)
 	json_array_foreach(types, i, t)
 		listing_add(&text, "%s", json_string_value(t));
 	return listing_text(&text);
+}
+
+/* By a filter: a name that EC2 does not know is an empty list, not an error. */
+bool instance_type_read(struct step_ctx *c, struct exchange *x)
+{
+	json_t *plain = json_array();
+	size_t i;
+	json_t *type;
+
+	json_array_foreach(wish_types(c), i, type) {
+		const char *name = json_string_value(type);
+
+		json_push(plain, json_string(str_starts(name, "ml.") ? name + 3 : name));
+	}
+	return read_all(c, x, "type", AWS_EC2_DescribeInstanceTypes,
+			json_packf(c->arena, "{s:[{s:s, s:o}]}", "Filters", "Name",
+				   "instance-type", "Values", plain));
 }
 
 int64_t wish_count(const struct step_ctx *c)

@@ -16,6 +16,8 @@ const char *wish_str(const struct step_ctx *c, const char *name);
 const json_t *wish_types(struct step_ctx *c);
 /* "ml.g5.xlarge", or "ml.g5.xlarge or ml.g6.xlarge", for sentences. */
 const char *wish_types_text(struct step_ctx *c);
+/* DescribeInstanceTypes of these types under the key "type". */
+bool instance_type_read(struct step_ctx *c, struct exchange *x);
 /* How many nodes there shall be, and how many of them must still come. */
 int64_t wish_count(const struct step_ctx *c);
 int64_t wish_more(const struct step_ctx *c);

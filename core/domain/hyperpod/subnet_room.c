@@ -1,7 +1,7 @@
-/* Whether the compute subnet has addresses for the nodes. */
-#include "core/domain/network/compute_subnet.h"
+#include "core/domain/hyperpod/subnet_room.h"
 
 #include "core/domain/hyperpod/hyperpod.h"
+#include "core/domain/network/compute_subnet.h"
 #include "core/domain/offer/group_takes.h"
 #include "core/domain/offer/wish.h"
 #include "core/domain/step/read.h"
@@ -33,23 +33,6 @@ int64_t node_addresses(const json_t *type, const char *interface_mode, bool pref
 	if (efa > 1 && !streq(interface_mode, "efa-only"))
 		return per_interface + efa - 1;
 	return per_interface;
-}
-
-/* By a filter: a name that EC2 does not know is an empty list, not an error. */
-bool instance_type_read(struct step_ctx *c, struct exchange *x)
-{
-	json_t *plain = json_array();
-	size_t i;
-	json_t *type;
-
-	json_array_foreach(wish_types(c), i, type) {
-		const char *name = json_string_value(type);
-
-		json_push(plain, json_string(str_starts(name, "ml.") ? name + 3 : name));
-	}
-	return read_all(c, x, "type", AWS_EC2_DescribeInstanceTypes,
-			json_packf(c->arena, "{s:[{s:s, s:o}]}", "Filters", "Name",
-				   "instance-type", "Values", plain));
 }
 
 /* How the cluster's CNI is told to take addresses. */

@@ -5,8 +5,8 @@
  * stays possible: the control plane and public subnets take its first /20
  * (four /24), the rest is for compute subnets of /20.
  */
-#ifndef INSTANTSTART_DOMAIN_CLUSTER_ADDRESS_PLAN_H
-#define INSTANTSTART_DOMAIN_CLUSTER_ADDRESS_PLAN_H
+#ifndef INSTANTSTART_DOMAIN_NETWORK_ADDRESS_PLAN_H
+#define INSTANTSTART_DOMAIN_NETWORK_ADDRESS_PLAN_H
 
 #include <jansson.h>
 

@@ -1,4 +1,4 @@
-#include "core/domain/cluster/address_plan.h"
+#include "core/domain/network/address_plan.h"
 
 #include "core/json/tree.h"
 
