@@ -280,7 +280,9 @@ test('an undo that ends others\' pods has the word of its plan', async () => {
 	const isNew = i => i.ready && i.instance_id && !before_.some(x => x.instance_id === i.instance_id);
 	const added = (await listed('one node more', items => items.some(isNew))).items.find(isNew);
 
-	pod('theirs', `hyperpod-${added.instance_id}`);
+	/* Idle nodes go first: none is. */
+	for (const i of [...before_, added])
+		pod(`theirs-${i.instance_id}`, `hyperpod-${i.instance_id}`);
 	const cancel = query => call(s, 'POST', `/api/v1/operations/${op.id}:cancel?${query}`, {role: 'operator', body: {undo: true}});
 	const plan = await waitFor('the pod at stake', async () => {
 		const p = await cancel('dry_run=plan');
