@@ -2,8 +2,8 @@
  * page.h - limit and cursor of every CAP_LIST row.
  *
  * An input struct has the members `int64_t limit; const char *cursor;`, its
- * descriptors PAGE_FIELDS(struct …) and PAGE_OUT(item descriptors) declares the
- * answer {items, next_cursor}. Small pages by default: agents pay for each byte.
+ * descriptors PAGE_FIELDS(struct …, .pattern = …) and PAGE_OUT(item descriptors) declares
+ * the answer {items, next_cursor}. Small pages by default: agents pay for each byte.
  */
 #ifndef INSTANTSTART_DOMAIN_PAGE_H
 #define INSTANTSTART_DOMAIN_PAGE_H
@@ -16,7 +16,7 @@
 /* The last arguments say what a cursor of this list looks like. */
 #define PAGE_CURSOR(S, ...)                                                              \
 	FIELD(S, cursor, __VA_ARGS__, .doc = "next_cursor of the previous page.")
-#define PAGE_FIELDS(S) PAGE_LIMIT(S), PAGE_CURSOR(S, .min = 1, .max = 256)
+#define PAGE_FIELDS(S, ...) PAGE_LIMIT(S), PAGE_CURSOR(S, __VA_ARGS__)
 
 #define PAGE_OUT(item_fields)                                                            \
 	{.name = "items",                                                                \

@@ -401,3 +401,23 @@ Test(domain_input, tags_and_labels_are_what_the_services_take)
 		}
 	cr_expect_geq(held, 40);
 }
+
+/* --- cursors --------------------------------------------------------------------------
+ */
+
+/* A cursor of ours is what a page has given; anything else would be an empty page, or
+ * any. Those of the clouds are theirs to judge, and long. */
+static void cursor_is_told(const struct capability *cap, const struct place *at)
+{
+	enum { THEIRS = 2048 };
+
+	if (at->up || !streq(at->f->name, "cursor"))
+		return;
+	cr_expect(at->f->pattern || at->f->max >= THEIRS, "%s takes any cursor",
+		  cap->name);
+}
+
+Test(input, what_is_no_cursor_is_no_empty_page)
+{
+	walk_all(cursor_is_told);
+}

@@ -35,7 +35,8 @@ struct create_token {
 
 static const struct field create_token_in[] = {
 	FIELD(struct create_token, name, .flags = FIELD_REQUIRED, .min = 1, .max = 100,
-	      .example = "\"ci pipeline\"", .doc = "Purpose of the token."),
+	      .pattern = "[^\\x00-\\x1f\\x7f]+", .example = "\"ci pipeline\"",
+	      .doc = "Purpose of the token."),
 	FIELD(struct create_token, principal, .pattern = "[a-z0-9][a-z0-9._-]{0,62}",
 	      .example = "\"ci\"",
 	      .doc = "Principal that the token acts as, for audit and idempotency. "
@@ -138,7 +139,8 @@ struct list_tokens {
 	const char *cursor;
 };
 
-static const struct field list_tokens_in[] = {PAGE_FIELDS(struct list_tokens), FIELD_END};
+static const struct field list_tokens_in[] = {
+	PAGE_FIELDS(struct list_tokens, .pattern = "tok_[0-9a-z]{1,40}"), FIELD_END};
 static const struct field list_tokens_out[] = {PAGE_OUT(token_out), FIELD_END};
 
 static bool run_list_tokens(struct call *c, const void *in, struct reply *ret,

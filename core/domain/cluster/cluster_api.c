@@ -18,8 +18,9 @@ struct list_clusters {
 	const char *cursor;
 };
 
-static const struct field list_clusters_in[] = {PAGE_FIELDS(struct list_clusters),
-						FIELD_END};
+static const struct field list_clusters_in[] = {
+	PAGE_FIELDS(struct list_clusters, .pattern = "[a-zA-Z0-9][a-zA-Z0-9_-]{0,99}"),
+	FIELD_END};
 
 static const struct field cluster_item_out[] = {
 	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name in InstantStart."),

@@ -37,7 +37,7 @@ static const struct field list_nodes_in[] = {
 	FIELD(struct list_nodes, unhealthy, .doc = "Only nodes that have a problem."),
 	FIELD(struct list_nodes, fresh,
 	      .doc = "Refresh from the cloud first. Waits a few seconds at most."),
-	PAGE_FIELDS(struct list_nodes),
+	PAGE_FIELDS(struct list_nodes, .pattern = "[a-zA-Z0-9-]*/.{1,253}"),
 	FIELD_END};
 
 const struct field node_out[] = {
@@ -127,22 +127,17 @@ static const struct field list_nodes_out[] = {
 	 .doc = "Age of the data, and whether it is being refreshed."},
 	FIELD_END};
 
-/* "group/name": groups have no slash. */
-static bool take_cursor(struct call *c, const char *cursor, const char **ret_group,
-			const char **ret_name, struct err *e)
+/* "group/name", as its pattern has it: groups have no slash. */
+static void take_cursor(struct call *c, const char *cursor, const char **ret_group,
+			const char **ret_name)
 {
 	const char *slash = cursor ? strchr(cursor, '/') : NULL;
 
 	*ret_group = *ret_name = NULL;
-	if (!cursor)
-		return true;
-	if (!slash) {
-		err_set(e, ERR_INVALID_INPUT, "The cursor is not valid");
-		return err_field(e, "/cursor", cursor, "next_cursor of a previous page");
-	}
+	if (!slash)
+		return;
 	*ret_group = str_dup(c->arena, (struct str){cursor, (size_t)(slash - cursor)});
 	*ret_name = slash + 1;
-	return true;
 }
 
 /* --- a filter that finds none --------------------------------------------------------
@@ -256,9 +251,9 @@ static bool run_list_nodes(struct call *c, const void *in, struct reply *ret,
 	struct cluster k;
 	struct db_rows rows;
 
-	if (!cluster_mean(c, q->cluster, &k, e) ||
-	    !take_cursor(c, q->cursor, &group, &name, e))
+	if (!cluster_mean(c, q->cluster, &k, e))
 		return false;
+	take_cursor(c, q->cursor, &group, &name);
 	if (q->fresh && !wait_for_look(c, k.name, e))
 		return false;
 	if (!DB(c->db, c->arena, &Q_node_page, &rows, e, k.name, group, name,
