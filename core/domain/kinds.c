@@ -3,10 +3,13 @@
 
 #include "core/domain/capability.h"
 #include "core/domain/cluster/kinds.h"
+#include "core/domain/dependency/kinds.h"
 #include "core/domain/feature/kinds.h"
 #include "core/domain/group/group.h"
+#include "core/domain/hyperpod/kinds.h"
 #include "core/domain/karpenter/karpenter.h"
 #include "core/domain/node/kinds.h"
+#include "core/domain/storage/kinds.h"
 
 const struct kind *const kinds[] = {
 	&kind_create_cluster,

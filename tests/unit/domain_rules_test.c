@@ -5,10 +5,10 @@
 
 #include "core/base/limits.h"
 #include "core/domain/capability.h"
-#include "core/domain/cluster/cluster_check.h"
 #include "core/domain/cluster/stack.h"
 #include "core/domain/dependency/component.h"
 #include "core/domain/hyperpod/hyperpod.h"
+#include "core/domain/offer/cluster_check.h"
 #include "core/domain/offer/quota_name.h"
 #include "core/domain/storage/storage.h"
 #include "core/json/tree.h"

@@ -1,7 +1,7 @@
 /* What was not seen is not known: refusals say why, and no silence is taken for a yes. */
 #include "core/base/listing.h"
 #include "core/base/rng.h"
-#include "core/domain/cluster/cluster_check.h"
+#include "core/domain/offer/cluster_check.h"
 #include "core/domain/offer/group_takes.h"
 #include "core/domain/offer/instance_types.h"
 #include "tests/unit/domain_scene.h"

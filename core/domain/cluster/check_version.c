@@ -10,7 +10,7 @@
 #include "core/domain/cluster/check_version.h"
 
 #include "core/base/clock.h"
-#include "core/domain/cluster/cluster_check.h"
+#include "core/domain/offer/cluster_check.h"
 #include "core/domain/step/read.h"
 #include "core/domain/step/texts.h"
 #include "core/json/tree.h"

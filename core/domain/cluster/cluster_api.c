@@ -1,9 +1,9 @@
 /* Looking at clusters, selecting, forgetting and deleting them. */
-#include "core/domain/cluster/cluster.h"
-#include "core/domain/cluster/cluster_in.h"
 #include "core/domain/cluster/kinds.h"
 #include "core/domain/operation/operation.h"
 #include "core/domain/page.h"
+#include "core/domain/site/cluster.h"
+#include "core/domain/site/cluster_in.h"
 #include "core/json/tree.h"
 #include "core/op/journal.h"
 #include "gen/queries.h"

@@ -10,6 +10,7 @@
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/hyperpod/preflight.h"
 #include "core/domain/hyperpod/subnet_room.h"
+#include "core/domain/site/lock.h"
 #include "core/domain/step/names.h"
 #include "core/domain/step/owners.h"
 #include "core/domain/step/read.h"

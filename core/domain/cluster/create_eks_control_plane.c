@@ -14,6 +14,7 @@
 #include "core/domain/cluster/stack.h"
 #include "core/domain/network/given_network.h"
 #include "core/domain/network/subnet_role.h"
+#include "core/domain/site/lock.h"
 #include "core/domain/step/eks_access.h"
 #include "core/domain/step/given_role.h"
 #include "core/domain/step/leaves.h"
@@ -417,13 +418,3 @@ const struct kind kind_create_eks_control_plane = {
 	.locks = lock_cluster,
 	.undo = undo,
 };
-
-void lock_cluster(const char *target, const json_t *input, struct arena *a,
-		  struct str_list *ret)
-{
-	const char *eks = json_str_at(input, "eks_name");
-
-	str_list_add(a, ret, arena_printf(a, "cluster/%s", target));
-	/* One EKS cluster may be imported under a second name. */
-	str_list_add(a, ret, arena_printf(a, "eks/%s", eks ? eks : target));
-}

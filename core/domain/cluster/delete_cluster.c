@@ -15,6 +15,7 @@
 #include "core/domain/cluster/teardown.h"
 #include "core/domain/feature/toggle.h"
 #include "core/domain/hyperpod/hyperpod.h"
+#include "core/domain/site/lock.h"
 #include "core/domain/step/absent.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"

@@ -5,6 +5,7 @@
  * operations need and is missing is said now, with the command that mends it.
  */
 #include "core/domain/cluster/kinds.h"
+#include "core/domain/site/lock.h"
 #include "core/domain/step/eks_access.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"

@@ -1,9 +1,9 @@
 /* Making clusters: the pipeline, its first stage alone, import. */
-#include "core/domain/cluster/cluster.h"
-#include "core/domain/cluster/cluster_check.h"
-#include "core/domain/cluster/cluster_in.h"
 #include "core/domain/cluster/kinds.h"
+#include "core/domain/offer/cluster_check.h"
 #include "core/domain/operation/operation.h"
+#include "core/domain/site/cluster.h"
+#include "core/domain/site/cluster_in.h"
 #include "core/domain/storage/storage_in.h"
 #include "core/json/tree.h"
 #include "gen/queries.h"

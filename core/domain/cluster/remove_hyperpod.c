@@ -8,6 +8,7 @@
 #include "core/domain/cluster/teardown.h"
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/node/node_action.h"
+#include "core/domain/site/lock.h"
 #include "core/domain/stake/stake.h"
 #include "core/domain/step/eks_access.h"
 #include "core/domain/step/read.h"

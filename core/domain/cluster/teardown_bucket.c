@@ -10,8 +10,8 @@
  */
 #include <string.h>
 
-#include "core/domain/cluster/bucket_keys.h"
 #include "core/domain/cluster/teardown.h"
+#include "core/domain/hyperpod/bucket_keys.h"
 #include "core/domain/step/absent.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"

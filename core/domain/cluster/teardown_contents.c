@@ -11,8 +11,8 @@
 
 #include "core/base/clock.h"
 #include "core/base/listing.h"
-#include "core/domain/cluster/bucket_keys.h"
 #include "core/domain/cluster/teardown.h"
+#include "core/domain/hyperpod/bucket_keys.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 

@@ -8,8 +8,9 @@
  */
 #include <string.h>
 
-#include "core/domain/cluster/kinds.h"
 #include "core/domain/dependency/install.h"
+#include "core/domain/dependency/kinds.h"
+#include "core/domain/site/lock.h"
 #include "core/domain/step/eks_access.h"
 #include "core/domain/step/owners.h"
 #include "core/domain/step/read.h"

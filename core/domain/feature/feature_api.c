@@ -1,9 +1,9 @@
 /* The managed features of a cluster: how they stand, and what should be. */
-#include "core/domain/cluster/cluster.h"
-#include "core/domain/cluster/cluster_in.h"
 #include "core/domain/feature/feature.h"
 #include "core/domain/feature/kinds.h"
 #include "core/domain/operation/operation.h"
+#include "core/domain/site/cluster.h"
+#include "core/domain/site/cluster_in.h"
 #include "core/domain/stake/feature_users.h"
 #include "core/domain/step/eks_access.h"
 #include "core/domain/step/read.h"

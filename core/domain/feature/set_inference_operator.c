@@ -6,12 +6,12 @@
  * by web identity. What the cluster has already is not brought a second time.
  * https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-model-deployment-setup.html
  */
-#include "core/domain/cluster/kinds.h"
 #include "core/domain/dependency/install.h"
 #include "core/domain/dependency/remove.h"
 #include "core/domain/feature/kinds.h"
 #include "core/domain/feature/toggle.h"
 #include "core/domain/hyperpod/bucket.h"
+#include "core/domain/site/lock.h"
 #include "core/domain/step/eks_access.h"
 #include "core/domain/step/owners.h"
 #include "core/domain/step/read.h"

@@ -5,12 +5,12 @@
  * the service is known to want them. The share is taken from the nodes' memory.
  * https://docs.aws.amazon.com/sagemaker/latest/dg/managed-tier-checkpointing-setup.html
  */
-#include "core/domain/cluster/kinds.h"
 #include "core/domain/feature/feature.h"
 #include "core/domain/feature/kinds.h"
 #include "core/domain/feature/toggle.h"
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/hyperpod/update_cluster.h"
+#include "core/domain/site/lock.h"
 #include "core/domain/stake/feature_users.h"
 #include "core/domain/stake/stake.h"
 #include "core/domain/step/eks_access.h"

@@ -5,11 +5,11 @@
  * case DP-01), so that the controller's first pod has its role.
  * https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-eks-operator-install.html
  */
-#include "core/domain/cluster/kinds.h"
 #include "core/domain/dependency/install.h"
 #include "core/domain/dependency/remove.h"
 #include "core/domain/feature/kinds.h"
 #include "core/domain/feature/toggle.h"
+#include "core/domain/site/lock.h"
 #include "core/domain/step/eks_access.h"
 #include "core/domain/step/owners.h"
 #include "core/domain/step/read.h"

@@ -4,10 +4,10 @@
  * Named so that AWS's managed policy reaches it; closed to the public; its content
  * is the operator's own and goes with it.
  */
-#include "core/domain/cluster/bucket_keys.h"
 #include "core/domain/cluster/teardown.h"
 #include "core/domain/feature/toggle.h"
 #include "core/domain/hyperpod/bucket.h"
+#include "core/domain/hyperpod/bucket_keys.h"
 #include "core/domain/step/absent.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"

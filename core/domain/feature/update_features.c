@@ -5,10 +5,10 @@
  * one needs another. Each is an operation of its own that compares what should be
  * with what is: equal means no call.
  */
-#include "core/domain/cluster/kinds.h"
 #include "core/domain/feature/feature.h"
 #include "core/domain/feature/kinds.h"
 #include "core/domain/karpenter/karpenter.h"
+#include "core/domain/site/lock.h"
 #include "core/domain/stake/feature_users.h"
 #include "core/domain/step/eks_access.h"
 #include "core/domain/step/owners.h"

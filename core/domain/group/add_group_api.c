@@ -1,11 +1,11 @@
 /* add_instance_group: what is fixed for the group's life is said here. */
 #include <stdio.h>
 
-#include "core/domain/cluster/cluster.h"
-#include "core/domain/cluster/cluster_check.h"
 #include "core/domain/group/group.h"
 #include "core/domain/group/group_in.h"
+#include "core/domain/offer/cluster_check.h"
 #include "core/domain/operation/operation.h"
+#include "core/domain/site/cluster.h"
 #include "core/json/tree.h"
 
 struct add_group {

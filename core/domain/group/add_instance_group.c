@@ -8,7 +8,6 @@
  */
 #include <string.h>
 
-#include "core/domain/cluster/kinds.h"
 #include "core/domain/group/group.h"
 #include "core/domain/hyperpod/bucket.h"
 #include "core/domain/hyperpod/hyperpod.h"
@@ -21,6 +20,7 @@
 #include "core/domain/offer/group_takes.h"
 #include "core/domain/offer/quota_name.h"
 #include "core/domain/offer/wish.h"
+#include "core/domain/site/lock.h"
 #include "core/domain/step/eks_access.h"
 #include "core/domain/step/owners.h"
 #include "core/domain/step/read.h"

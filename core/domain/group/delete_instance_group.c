@@ -5,10 +5,10 @@
  * whatever runs on it ends: what that is, and which node classes list the group, is
  * confirmed first.
  */
-#include "core/domain/cluster/kinds.h"
 #include "core/domain/group/group.h"
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/hyperpod/update_cluster.h"
+#include "core/domain/site/lock.h"
 #include "core/domain/stake/stake.h"
 #include "core/domain/step/absent.h"
 #include "core/domain/step/eks_access.h"

@@ -4,7 +4,7 @@
 #ifndef INSTANTSTART_DOMAIN_GROUP_GROUP_IN_H
 #define INSTANTSTART_DOMAIN_GROUP_GROUP_IN_H
 
-#include "core/domain/cluster/cluster_in.h"
+#include "core/domain/site/cluster_in.h"
 
 #define GROUP_NAME_PATTERN "[a-zA-Z0-9](-*[a-zA-Z0-9])*"
 #define GROUP_COUNT_MAX    6758 /* of the service */

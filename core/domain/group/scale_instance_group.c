@@ -9,7 +9,6 @@
  * alone.
  * https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_BatchAddClusterNodes.html
  */
-#include "core/domain/cluster/kinds.h"
 #include "core/domain/group/group.h"
 #include "core/domain/group/scale.h"
 #include "core/domain/hyperpod/hyperpod.h"
@@ -17,6 +16,7 @@
 #include "core/domain/hyperpod/subnet_room.h"
 #include "core/domain/hyperpod/update_cluster.h"
 #include "core/domain/offer/wish.h"
+#include "core/domain/site/lock.h"
 #include "core/domain/step/eks_access.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"

@@ -10,11 +10,11 @@
 #include <string.h>
 
 #include "core/base/listing.h"
-#include "core/domain/cluster/kinds.h"
 #include "core/domain/group/group.h"
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/hyperpod/nodes_role.h"
 #include "core/domain/hyperpod/update_cluster.h"
+#include "core/domain/site/lock.h"
 #include "core/domain/stake/stake.h"
 #include "core/domain/step/eks_access.h"
 #include "core/domain/step/leaves.h"

@@ -6,12 +6,12 @@
  * the group was added (case IG-06).
  */
 #include "core/base/listing.h"
-#include "core/domain/cluster/kinds.h"
 #include "core/domain/group/group.h"
 #include "core/domain/hyperpod/group_spec.h"
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/hyperpod/preflight.h"
 #include "core/domain/hyperpod/update_cluster.h"
+#include "core/domain/site/lock.h"
 #include "core/domain/stake/stake.h"
 #include "core/domain/step/eks_access.h"
 #include "core/domain/step/read.h"

@@ -7,15 +7,16 @@
  * nothing in that mode: done means current = target and as many Kubernetes nodes
  * Ready (watch_nodes.c).
  */
-#include "core/domain/cluster/kinds.h"
 #include "core/domain/dependency/install.h"
 #include "core/domain/hyperpod/bucket.h"
 #include "core/domain/hyperpod/hyperpod.h"
+#include "core/domain/hyperpod/kinds.h"
 #include "core/domain/hyperpod/nodes_role.h"
 #include "core/domain/hyperpod/preflight.h"
 #include "core/domain/hyperpod/subnet_room.h"
 #include "core/domain/network/compute_subnet.h"
 #include "core/domain/network/security_group.h"
+#include "core/domain/site/lock.h"
 #include "core/domain/step/eks_access.h"
 #include "core/domain/step/leaves.h"
 #include "core/domain/step/names.h"

@@ -1,9 +1,9 @@
 /* The HyperPod cluster of a cluster: made, and looked at now. */
-#include "core/domain/cluster/cluster.h"
-#include "core/domain/cluster/cluster_check.h"
-#include "core/domain/cluster/cluster_in.h"
-#include "core/domain/cluster/kinds.h"
+#include "core/domain/hyperpod/kinds.h"
+#include "core/domain/offer/cluster_check.h"
 #include "core/domain/operation/operation.h"
+#include "core/domain/site/cluster.h"
+#include "core/domain/site/cluster_in.h"
 #include "core/json/tree.h"
 #include "core/op/runner.h"
 

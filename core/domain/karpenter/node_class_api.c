@@ -1,11 +1,11 @@
 /* Node classes of a cluster: made, looked at, deleted. */
-#include "core/domain/cluster/cluster.h"
-#include "core/domain/cluster/cluster_in.h"
 #include "core/domain/karpenter/karpenter.h"
 #include "core/domain/karpenter/live.h"
 #include "core/domain/karpenter/node_class.h"
 #include "core/domain/operation/operation.h"
 #include "core/domain/pod/pod.h"
+#include "core/domain/site/cluster.h"
+#include "core/domain/site/cluster_in.h"
 #include "core/json/tree.h"
 
 /* --- create_node_class ------------------------------------------------------------ */

@@ -4,12 +4,12 @@
  * Made when every group may be listed; what runs on groups that are taken down was
  * confirmed. Node pools that refer to a class that is deleted launch nothing more.
  */
-#include "core/domain/cluster/kinds.h"
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/karpenter/karpenter.h"
 #include "core/domain/karpenter/node_class.h"
 #include "core/domain/karpenter/node_object.h"
 #include "core/domain/karpenter/users.h"
+#include "core/domain/site/lock.h"
 #include "core/domain/stake/stake.h"
 #include "core/domain/step/eks_access.h"
 #include "core/domain/step/read.h"

@@ -1,11 +1,11 @@
 /* Node pools of a cluster: made, looked at, deleted. */
-#include "core/domain/cluster/cluster.h"
-#include "core/domain/cluster/cluster_in.h"
 #include "core/domain/karpenter/karpenter.h"
 #include "core/domain/karpenter/live.h"
 #include "core/domain/karpenter/node_pool.h"
 #include "core/domain/operation/operation.h"
 #include "core/domain/pod/pod.h"
+#include "core/domain/site/cluster.h"
+#include "core/domain/site/cluster_in.h"
 #include "core/json/tree.h"
 
 #define AGE_PATTERN "([0-9]+(s|m|h))+|Never"

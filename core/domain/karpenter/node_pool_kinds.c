@@ -4,12 +4,12 @@
  * Its nodes go with a pool, and those that no longer fit with its change: what runs on
  * them was confirmed.
  */
-#include "core/domain/cluster/kinds.h"
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/karpenter/karpenter.h"
 #include "core/domain/karpenter/node_object.h"
 #include "core/domain/karpenter/node_pool.h"
 #include "core/domain/karpenter/users.h"
+#include "core/domain/site/lock.h"
 #include "core/domain/stake/stake.h"
 #include "core/domain/step/eks_access.h"
 #include "core/domain/step/read.h"

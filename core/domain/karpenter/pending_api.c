@@ -1,11 +1,11 @@
 /* list_pending_pods: what waits for a node, and why. */
-#include "core/domain/cluster/cluster.h"
-#include "core/domain/cluster/cluster_in.h"
 #include "core/domain/karpenter/karpenter.h"
 #include "core/domain/karpenter/live.h"
 #include "core/domain/karpenter/pending.h"
 #include "core/domain/offer/cached.h"
 #include "core/domain/pod/pod.h"
+#include "core/domain/site/cluster.h"
+#include "core/domain/site/cluster_in.h"
 #include "core/json/tree.h"
 #include "core/op/runner.h"
 

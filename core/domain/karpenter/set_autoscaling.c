@@ -9,11 +9,11 @@
 #include <string.h>
 
 #include "core/aws/partition.h"
-#include "core/domain/cluster/kinds.h"
 #include "core/domain/cluster/teardown.h"
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/hyperpod/update_cluster.h"
 #include "core/domain/karpenter/autoscaling.h"
+#include "core/domain/site/lock.h"
 #include "core/domain/step/eks_access.h"
 #include "core/domain/step/leaves.h"
 #include "core/domain/step/owners.h"

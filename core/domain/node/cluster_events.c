@@ -7,10 +7,10 @@
  */
 #include <string.h>
 
-#include "core/domain/cluster/cluster.h"
-#include "core/domain/cluster/cluster_in.h"
 #include "core/domain/node/node_action.h"
 #include "core/domain/node/node_out.h"
+#include "core/domain/site/cluster.h"
+#include "core/domain/site/cluster_in.h"
 #include "core/json/tree.h"
 #include "core/op/runner.h"
 

@@ -2,12 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/domain/cluster/cluster.h"
-#include "core/domain/cluster/cluster_in.h"
 #include "core/domain/node/node_action.h"
 #include "core/domain/node/node_out.h"
 #include "core/domain/node/node_row.h"
 #include "core/domain/pod/pod.h"
+#include "core/domain/site/cluster.h"
+#include "core/domain/site/cluster_in.h"
 #include "core/domain/stake/stake.h"
 #include "core/json/tree.h"
 #include "core/op/runner.h"

@@ -4,10 +4,10 @@
 
 #include "core/base/listing.h"
 #include "core/base/nearest.h"
-#include "core/domain/cluster/cluster.h"
-#include "core/domain/cluster/cluster_in.h"
 #include "core/domain/node/node_out.h"
 #include "core/domain/page.h"
+#include "core/domain/site/cluster.h"
+#include "core/domain/site/cluster_in.h"
 #include "core/domain/step/texts.h"
 #include "core/json/tree.h"
 #include "gen/queries.h"

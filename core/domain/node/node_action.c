@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#include "core/domain/cluster/kinds.h"
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/node/kinds.h"
+#include "core/domain/site/lock.h"
 #include "core/domain/step/eks_access.h"
 #include "core/domain/step/leaves.h"
 #include "core/domain/step/read.h"

@@ -1,10 +1,10 @@
 /* check_quotas: limits, less what all clusters use. */
-#include "core/domain/cluster/cluster_in.h"
 #include "core/domain/offer/cached.h"
 #include "core/domain/offer/instance_types.h"
 #include "core/domain/offer/quota_name.h"
 #include "core/domain/offer/usage.h"
 #include "core/domain/page.h"
+#include "core/domain/site/cluster_in.h"
 #include "core/json/tree.h"
 
 enum { QUOTAS_AGE_S = 3600 };

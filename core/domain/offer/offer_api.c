@@ -1,12 +1,12 @@
 /* What can be had: zones and instance types. */
 #include <string.h>
 
-#include "core/domain/cluster/cluster_in.h"
 #include "core/domain/offer/cached.h"
 #include "core/domain/offer/quota_name.h"
 #include "core/domain/offer/usage.h"
 #include "core/domain/offer/zones.h"
 #include "core/domain/page.h"
+#include "core/domain/site/cluster_in.h"
 #include "core/json/tree.h"
 
 enum { ZONES_AGE_S = 3600, TYPES_AGE_S = 6 * 3600, QUOTAS_AGE_S = 3600 };

@@ -7,7 +7,7 @@
 
 #include "core/base/clock.h"
 #include "core/domain/capability.h"
-#include "core/domain/cluster/cluster_in.h"
+#include "core/domain/site/cluster_in.h"
 #include "core/json/tree.h"
 #include "core/op/runner.h"
 

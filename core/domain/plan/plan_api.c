@@ -4,8 +4,8 @@
  * https://docs.aws.amazon.com/sagemaker/latest/dg/reserve-capacity-with-training-plans.html
  */
 #include "core/domain/capability.h"
-#include "core/domain/cluster/cluster_in.h"
 #include "core/domain/page.h"
+#include "core/domain/site/cluster_in.h"
 #include "core/json/tree.h"
 #include "core/op/runner.h"
 

@@ -1,6 +1,6 @@
 /* download_pod_logs: the whole log as text; instantstart-live carries it over. */
-#include "core/domain/cluster/cluster_in.h"
 #include "core/domain/pod/pod.h"
+#include "core/domain/site/cluster_in.h"
 #include "core/json/tree.h"
 
 struct download_logs {

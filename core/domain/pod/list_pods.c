@@ -1,8 +1,8 @@
 /* list_pods: compact rows, so that an agent can look at five hundred pods. */
 #include <string.h>
 
-#include "core/domain/cluster/cluster_in.h"
 #include "core/domain/pod/pod.h"
+#include "core/domain/site/cluster_in.h"
 #include "core/json/tree.h"
 #include "core/op/runner.h"
 

@@ -1,8 +1,8 @@
 #include "core/domain/pod/pod.h"
 
 #include "core/base/base64.h"
-#include "core/domain/cluster/cluster.h"
 #include "core/domain/offer/cached.h"
+#include "core/domain/site/cluster.h"
 #include "core/json/tree.h"
 #include "core/op/runner.h"
 

@@ -1,6 +1,6 @@
 /* Subscriptions of the live channel, looked at before anything is followed. */
-#include "core/domain/cluster/cluster_in.h"
 #include "core/domain/pod/pod.h"
+#include "core/domain/site/cluster_in.h"
 #include "core/json/tree.h"
 
 #define FIELDS_RESUME(S)                                                                 \

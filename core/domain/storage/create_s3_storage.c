@@ -1,10 +1,11 @@
 /*
  * create_s3_storage.c - a bucket becomes a mounted, proven volume.
  */
-#include "core/domain/cluster/kinds.h"
+#include "core/domain/site/lock.h"
 #include "core/domain/step/eks_access.h"
 #include "core/domain/step/names.h"
 #include "core/domain/step/read.h"
+#include "core/domain/storage/kinds.h"
 #include "core/domain/storage/storage.h"
 #include "core/json/tree.h"
 

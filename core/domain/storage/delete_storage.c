@@ -3,7 +3,7 @@
  * and its objects are the user's and stay.
  */
 #include "core/base/listing.h"
-#include "core/domain/cluster/kinds.h"
+#include "core/domain/site/lock.h"
 #include "core/domain/stake/stake.h"
 #include "core/domain/step/absent.h"
 #include "core/domain/step/eks_access.h"
@@ -11,6 +11,7 @@
 #include "core/domain/step/kube_delete.h"
 #include "core/domain/step/names.h"
 #include "core/domain/step/read.h"
+#include "core/domain/storage/kinds.h"
 #include "core/domain/storage/storage.h"
 #include "core/json/tree.h"
 

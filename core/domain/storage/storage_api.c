@@ -2,10 +2,10 @@
 #include <string.h>
 
 #include "core/base/nearest.h"
-#include "core/domain/cluster/cluster.h"
-#include "core/domain/cluster/cluster_in.h"
-#include "core/domain/cluster/kinds.h"
 #include "core/domain/operation/operation.h"
+#include "core/domain/site/cluster.h"
+#include "core/domain/site/cluster_in.h"
+#include "core/domain/storage/kinds.h"
 #include "core/domain/storage/storage_in.h"
 #include "core/json/tree.h"
 #include "gen/queries.h"

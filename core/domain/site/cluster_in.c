@@ -1,5 +1,5 @@
 /* What a refused value was probably meant to be. */
-#include "core/domain/cluster/cluster_in.h"
+#include "core/domain/site/cluster_in.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "core/domain/cluster/cluster.h"
+#include "core/domain/site/cluster.h"
 
 #include "core/base/nearest.h"
 #include "core/json/tree.h"

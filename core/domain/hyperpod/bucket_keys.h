@@ -6,8 +6,8 @@
  * versioning the one version of a key is "null".
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/DeletingObjectVersions.html
  */
-#ifndef INSTANTSTART_DOMAIN_CLUSTER_BUCKET_KEYS_H
-#define INSTANTSTART_DOMAIN_CLUSTER_BUCKET_KEYS_H
+#ifndef INSTANTSTART_DOMAIN_HYPERPOD_BUCKET_KEYS_H
+#define INSTANTSTART_DOMAIN_HYPERPOD_BUCKET_KEYS_H
 
 #include "core/op/kind.h"
 

@@ -4,8 +4,8 @@
  * The descriptors judge each member by itself; these judge them together.
  * Every violation is reported at once, as INVALID_INPUT.
  */
-#ifndef INSTANTSTART_DOMAIN_CLUSTER_CLUSTER_CHECK_H
-#define INSTANTSTART_DOMAIN_CLUSTER_CLUSTER_CHECK_H
+#ifndef INSTANTSTART_DOMAIN_OFFER_CLUSTER_CHECK_H
+#define INSTANTSTART_DOMAIN_OFFER_CLUSTER_CHECK_H
 
 #include <jansson.h>
 

@@ -1,4 +1,4 @@
-#include "core/domain/cluster/bucket_keys.h"
+#include "core/domain/hyperpod/bucket_keys.h"
 
 #include <string.h>
 

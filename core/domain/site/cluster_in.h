@@ -5,8 +5,8 @@
  * capability takes its part. The macros are rows of descriptors so that the
  * same member has the same rule and sentence wherever it appears.
  */
-#ifndef INSTANTSTART_DOMAIN_CLUSTER_CLUSTER_IN_H
-#define INSTANTSTART_DOMAIN_CLUSTER_CLUSTER_IN_H
+#ifndef INSTANTSTART_DOMAIN_SITE_CLUSTER_IN_H
+#define INSTANTSTART_DOMAIN_SITE_CLUSTER_IN_H
 
 #include "core/domain/step/path.h"
 #include "core/json/field.h"

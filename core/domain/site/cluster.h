@@ -1,8 +1,8 @@
 /*
  * cluster.h - which cluster a request means.
  */
-#ifndef INSTANTSTART_DOMAIN_CLUSTER_CLUSTER_H
-#define INSTANTSTART_DOMAIN_CLUSTER_CLUSTER_H
+#ifndef INSTANTSTART_DOMAIN_SITE_CLUSTER_H
+#define INSTANTSTART_DOMAIN_SITE_CLUSTER_H
 
 #include "core/domain/capability.h"
 

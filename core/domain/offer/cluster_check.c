@@ -1,4 +1,4 @@
-#include "core/domain/cluster/cluster_check.h"
+#include "core/domain/offer/cluster_check.h"
 
 #include <stdio.h>
 #include <string.h>
