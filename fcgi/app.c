@@ -7,7 +7,7 @@
 
 #include "core/base/limits.h"
 #include "core/domain/access/access.h"
-#include "core/domain/access/audit.h"
+#include "core/domain/audit.h"
 #include "core/json/tree.h"
 #include "fcgi/auth.h"
 #include "fcgi/documents.h"

@@ -1,7 +1,7 @@
 /* The OpenAPI 3.1 document of the capability table. */
 #include <string.h>
 
-#include "core/domain/operation/operation.h"
+#include "core/domain/operation_out.h"
 #include "core/json/tree.h"
 #include "fcgi/documents.h"
 

@@ -6,8 +6,8 @@
 #include "core/base/buf.h"
 #include "core/base/clock.h"
 #include "core/base/limits.h"
-#include "core/domain/access/audit.h"
-#include "core/domain/operation/operation.h"
+#include "core/domain/audit.h"
+#include "core/domain/operation_out.h"
 #include "core/json/tree.h"
 
 static const char *const roles[] = {"none", "viewer", "operator", "admin"};

@@ -1,6 +1,6 @@
 /* Looking at clusters, selecting, forgetting and deleting them. */
 #include "core/domain/cluster/kinds.h"
-#include "core/domain/operation/operation.h"
+#include "core/domain/operation_out.h"
 #include "core/domain/page.h"
 #include "core/domain/site/cluster.h"
 #include "core/domain/site/cluster_in.h"

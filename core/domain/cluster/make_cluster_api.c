@@ -1,7 +1,7 @@
 /* Making clusters: the pipeline, its first stage alone, import. */
 #include "core/domain/cluster/kinds.h"
 #include "core/domain/offer/cluster_check.h"
-#include "core/domain/operation/operation.h"
+#include "core/domain/operation_out.h"
 #include "core/domain/site/cluster.h"
 #include "core/domain/site/cluster_in.h"
 #include "core/domain/storage/storage_in.h"

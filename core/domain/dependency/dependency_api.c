@@ -1,7 +1,7 @@
 /* Dependencies of a cluster: as they are now, and made as wanted. */
 #include "core/domain/dependency/component.h"
 #include "core/domain/dependency/kinds.h"
-#include "core/domain/operation/operation.h"
+#include "core/domain/operation_out.h"
 #include "core/domain/site/cluster.h"
 #include "core/domain/site/cluster_in.h"
 #include "core/json/tree.h"

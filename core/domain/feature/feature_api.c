@@ -1,7 +1,7 @@
 /* The managed features of a cluster: how they stand, and what should be. */
 #include "core/domain/feature/feature.h"
 #include "core/domain/feature/kinds.h"
-#include "core/domain/operation/operation.h"
+#include "core/domain/operation_out.h"
 #include "core/domain/site/cluster.h"
 #include "core/domain/site/cluster_in.h"
 #include "core/domain/stake/feature_users.h"

@@ -37,6 +37,9 @@ bool node_trouble_is(const char *text);
 bool node_trouble_read(struct step_ctx *c, struct exchange *x, const char *text,
 		       const char *instance /* that the words are of; "": not said */);
 bool node_trouble_fail(struct step_ctx *c, const char *text);
+/* Of a cluster event: the reason, wherever in its detail it stands; NULL: none is given.
+ */
+const char *cluster_event_reason(const json_t *detail);
 
 /* Until current = target and as many nodes are Ready; see watch_nodes.c. */
 bool watch_nodes_observe(struct step_ctx *c, struct exchange *x);

@@ -1,7 +1,7 @@
 /* The HyperPod cluster of a cluster: made, and looked at now. */
 #include "core/domain/hyperpod/kinds.h"
 #include "core/domain/offer/cluster_check.h"
-#include "core/domain/operation/operation.h"
+#include "core/domain/operation_out.h"
 #include "core/domain/site/cluster.h"
 #include "core/domain/site/cluster_in.h"
 #include "core/json/tree.h"

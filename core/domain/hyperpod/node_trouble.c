@@ -210,3 +210,17 @@ bool node_trouble_fail(struct step_ctx *c, const char *text)
 	}
 	return false;
 }
+
+const char *cluster_event_reason(const json_t *detail)
+{
+	json_t *metadata = json_at(detail, "EventDetails.EventMetadata"), *of;
+	const char *key;
+
+	json_object_foreach(metadata, key, of) {
+		const char *text = json_str_at(of, "FailureMessage");
+
+		if (text && *text)
+			return text;
+	}
+	return NULL;
+}

@@ -8,7 +8,6 @@
 
 #include "core/base/clock.h"
 #include "core/domain/hyperpod/hyperpod.h"
-#include "core/domain/node/node_out.h"
 #include "core/domain/offer/wish.h"
 #include "core/domain/step/eks_access.h"
 #include "core/domain/step/read.h"

@@ -2,7 +2,7 @@
 #include "core/domain/karpenter/karpenter.h"
 #include "core/domain/karpenter/live.h"
 #include "core/domain/karpenter/node_pool.h"
-#include "core/domain/operation/operation.h"
+#include "core/domain/operation_out.h"
 #include "core/domain/pod/pod.h"
 #include "core/domain/site/cluster.h"
 #include "core/domain/site/cluster_in.h"

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/node/node_action.h"
 #include "core/domain/node/node_out.h"
 #include "core/domain/site/cluster.h"
@@ -84,20 +85,6 @@ static const struct field list_events_out[] = {
 	FIELD_END};
 
 /* --- one event --------------------------------------------------------- */
-
-const char *cluster_event_reason(const json_t *detail)
-{
-	json_t *metadata = json_at(detail, "EventDetails.EventMetadata"), *of;
-	const char *key;
-
-	json_object_foreach(metadata, key, of) {
-		const char *text = json_str_at(of, "FailureMessage");
-
-		if (text && *text)
-			return text;
-	}
-	return NULL;
-}
 
 json_t *cluster_event_item(const json_t *event, const json_t *detail)
 {

@@ -1,7 +1,7 @@
 /* Reboot, replace and delete nodes: what is at stake is confirmed, then asked for. */
 #include "core/domain/node/kinds.h"
 #include "core/domain/node/node_action.h"
-#include "core/domain/operation/operation.h"
+#include "core/domain/operation_out.h"
 #include "core/domain/site/cluster.h"
 #include "core/domain/site/cluster_in.h"
 #include "core/json/tree.h"

@@ -14,8 +14,6 @@ extern const struct field cluster_event_out[];
  * (detail NULL: not looked up). The caller owns it.
  */
 json_t *cluster_event_item(const json_t *event, const json_t *detail);
-/* The reason, wherever in the detail it stands; NULL: none is given. */
-const char *cluster_event_reason(const json_t *detail);
 /*
  * Reads up to `max` events by ListClusterEvents' input; STATE_CONFLICT when the
  * cluster has none because it does not use Continuous provisioning.

@@ -1,7 +1,7 @@
 /* Looking at operations: one, many, and what happened to one. */
 #include "core/base/nearest.h"
 #include "core/domain/capability.h"
-#include "core/domain/operation/operation.h"
+#include "core/domain/operation_out.h"
 #include "core/domain/page.h"
 #include "core/json/tree.h"
 #include "core/op/journal.h"

@@ -1,6 +1,6 @@
 /* What a person may ask of an operation: go on, stop, this choice. */
 #include "core/domain/capability.h"
-#include "core/domain/operation/operation.h"
+#include "core/domain/operation_out.h"
 #include "core/json/tree.h"
 #include "core/op/journal.h"
 #include "core/op/runner.h"

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "core/base/nearest.h"
-#include "core/domain/operation/operation.h"
+#include "core/domain/operation_out.h"
 #include "core/domain/site/cluster.h"
 #include "core/domain/site/cluster_in.h"
 #include "core/domain/storage/kinds.h"

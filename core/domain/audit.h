@@ -4,8 +4,8 @@
  * Rows are chained by hash; the chain is closed in the background, not in the
  * request (see sql/migrations). Parameters come here masked.
  */
-#ifndef INSTANTSTART_DOMAIN_ACCESS_AUDIT_H
-#define INSTANTSTART_DOMAIN_ACCESS_AUDIT_H
+#ifndef INSTANTSTART_DOMAIN_AUDIT_H
+#define INSTANTSTART_DOMAIN_AUDIT_H
 
 #include <jansson.h>
 #include <stdbool.h>

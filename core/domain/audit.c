@@ -1,4 +1,4 @@
-#include "core/domain/access/audit.h"
+#include "core/domain/audit.h"
 
 #include <string.h>
 

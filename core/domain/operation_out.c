@@ -1,5 +1,5 @@
 /* The members of an operation, as sql/migrations renders it (op_render). */
-#include "core/domain/operation/operation.h"
+#include "core/domain/operation_out.h"
 
 static const char *const states[] = {"live",   "held",      "succeeded",
 				     "failed", "cancelled", NULL};
