@@ -9,6 +9,7 @@
 #include "core/base/limits.h"
 #include "core/base/str.h"
 #include "core/db/db_internal.h"
+#include "gen/queries.h"
 
 enum {
 	LOOK_UP_MS = 2000, /* for the outcome of a write that nobody has told us */
@@ -47,6 +48,47 @@ static void execute(struct db *db, struct arena *a, const struct db_query *q,
 	}
 	if (PQsendQueryPrepared(db->conn, q->name, q->n_params, params, NULL, NULL, 0))
 		db_collect(db->conn, a, db->clock, db_deadline(db), ret);
+}
+
+/* --- telling ------------------------------------------------------------- */
+
+void db_hear_told(struct db *db, struct arena *a)
+{
+	struct db_reply r;
+
+	if (!db->telling)
+		return;
+	if (!db->conn) {
+		db->telling = false;
+		return;
+	}
+	db_collect(db->conn, a, db->clock, db_deadline(db), &r);
+	if (r.outcome == DB_LOST || r.outcome == DB_UNKNOWN) {
+		db_close(db); /* says that it is lost */
+		return;
+	}
+	db->telling = false;
+}
+
+void db_tell(struct db *db, struct arena *a)
+{
+	const char *const lost[] = {db->lost ? "t" : "f"};
+	const struct db_query *q = &Q_tell_now;
+	const struct db_query **slot = slot_of(db, q);
+	struct db_reply r;
+
+	if (!db->conn || PQstatus(db->conn) != CONNECTION_OK) {
+		db->lost = true;
+		return;
+	}
+	db_hear_told(db, a);
+	if (db->conn && !*slot && PQsendPrepare(db->conn, q->name, q->text, 0, NULL)) {
+		db_collect(db->conn, a, db->clock, db_deadline(db), &r);
+		*slot = r.outcome == DB_DONE ? q : NULL;
+	}
+	db->lost = !db->conn || !*slot ||
+		   !PQsendQueryPrepared(db->conn, q->name, 1, lost, NULL, NULL, 0);
+	db->telling = !db->lost;
 }
 
 enum next { GIVE_UP, SEND_AGAIN, LOOK_UP };
@@ -141,6 +183,7 @@ static bool carry_out(struct db *db, struct arena *a, const struct db_query *q,
 	for (int i = 1;; i++) {
 		enum next next;
 
+		db_hear_told(db, a);
 		db_notice_end(db);
 		if (*ret_unknown ? !db_await(db, a, look_up_end_ms)
 				 : !db_connect(db, a, e))
@@ -190,8 +233,14 @@ bool db_query(struct db *db, struct arena *a, const struct db_query *q,
 	(void)n;
 	if (too_large(q, params, e))
 		return false;
-	if (!carry_out(db, a, q, params, &r, &unknown, e))
+	if (!carry_out(db, a, q, params, &r, &unknown, e)) {
+		db->lost |= unknown && q->tells;
 		return unknown ? fail_open(&r, e) : false;
+	}
+	/* What the first sending had kept went with its connection. */
+	db->lost |= unknown && q->tells;
+	if (q->tells)
+		db_tell(db, a);
 	if (ret_rows)
 		*ret_rows = (struct db_rows){.n = PQntuples(r.rows), .result_ = r.rows};
 	return true;
@@ -204,6 +253,7 @@ bool db_exec(struct db *db, struct arena *a, const char *text, struct err *e)
 	const int64_t patience_ms = db->patience_ms;
 	struct db_reply r;
 
+	db_hear_told(db, a);
 	db_notice_end(db);
 	if (!db_connect(db, a, e))
 		return false;

@@ -47,6 +47,7 @@ struct db_query {
 	const char *text;
 	int n_params;
 	enum db_again again;
+	bool tells; /* others are to hear of it once it is committed: db_tell() */
 };
 
 struct db_rows {
@@ -94,6 +95,16 @@ bool db_listen(struct db *db, const char *channel, struct err *e)
  */
 const char *db_wait_notify(struct db *db, struct arena *a, int64_t timeout_ms,
 			   int wake_fd);
+/* No longer; what comes meanwhile is not kept. */
+bool db_unlisten(struct db *db, const char *channel, struct err *e)
+	__attribute__((warn_unused_result));
+/*
+ * Tells others (NOTIFY) what committed statements of this connection have kept for
+ * them. Done by itself after every statement that says `tells`; sent only, so that
+ * nobody waits for it. When the connection goes first, the next one tells that
+ * something was lost.
+ */
+void db_tell(struct db *db, struct arena *a);
 /* For event loops: the socket, or -1; then db_take_notify() until NULL. */
 int db_fd(struct db *db);
 /* How many connections there have been: another one means another socket, and

@@ -66,6 +66,8 @@ struct db {
 	int64_t delay_ms;      /* of the next back-off; 0 after a success */
 	int64_t not_before_ms; /* monotonic; no attempt earlier */
 	int64_t patience_ms;   /* for the answer to one statement */
+	bool telling;          /* tell_now was sent, and its answer not read yet */
+	bool lost;             /* what was to be told went with its connection */
 	bool in_transaction;   /* begun by db_exec(): ends with its connection */
 	char channel[DB_CHANNELS_MAX][64]; /* LISTENed to again after a reconnect */
 	/* What this connection has prepared: open addressing by the query's address. */
@@ -77,6 +79,8 @@ struct db {
 bool db_connect(struct db *db, struct arena *a, struct err *e)
 	__attribute__((warn_unused_result));
 void db_notice_end(struct db *db);
+/* db.c: reads the answer to what db_tell() has sent; before anything else is sent. */
+void db_hear_told(struct db *db, struct arena *a);
 void db_back_off(struct db *db);
 int64_t db_deadline(const struct db *db);
 /* The simple protocol; false: not DONE. */

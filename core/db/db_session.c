@@ -42,6 +42,8 @@ void db_close(struct db *db)
 	if (db->conn)
 		PQfinish(db->conn);
 	db->conn = NULL;
+	db->lost |= db->telling;
+	db->telling = false;
 	memset(db->prepared, 0, sizeof(db->prepared));
 }
 
@@ -100,16 +102,18 @@ int64_t db_deadline(const struct db *db)
 bool db_run_text(struct db *db, struct arena *a, const char *text, struct db_reply *ret)
 {
 	*ret = (struct db_reply){.outcome = DB_LOST};
-	if (!PQsendQuery(db->conn, text))
+	db_hear_told(db, a);
+	if (!db->conn || !PQsendQuery(db->conn, text))
 		return false;
 	db_collect(db->conn, a, db->clock, db_deadline(db), ret);
 	return ret->outcome == DB_DONE;
 }
 
-static bool listen_to(struct db *db, struct arena *a, const char *channel, struct err *e)
+static bool say_channel(struct db *db, struct arena *a, const char *verb,
+			const char *channel, struct err *e)
 {
 	char *quoted = PQescapeIdentifier(db->conn, channel, strlen(channel));
-	char *text = arena_printf(a, "listen %s", quoted ? quoted : "\"\"");
+	char *text = arena_printf(a, "%s %s", verb, quoted ? quoted : "\"\"");
 	struct db_reply r;
 
 	PQfreemem(quoted);
@@ -119,7 +123,7 @@ static bool listen_to(struct db *db, struct arena *a, const char *channel, struc
 static bool listen_again(struct db *db, struct arena *a, struct err *e)
 {
 	for (int i = 0; i < DB_CHANNELS_MAX && db->channel[i][0]; i++)
-		if (!listen_to(db, a, db->channel[i], e))
+		if (!say_channel(db, a, "listen", db->channel[i], e))
 			return false;
 	return true;
 }
@@ -204,6 +208,26 @@ bool db_listen(struct db *db, const char *channel, struct err *e)
 		ok = listen_again(db, &scratch, e);
 	else
 		ok = db_connect(db, &scratch, e);
+	arena_free(&scratch);
+	return ok;
+}
+
+bool db_unlisten(struct db *db, const char *channel, struct err *e)
+{
+	struct arena scratch;
+	bool ok = true;
+
+	for (int i = 0; i < DB_CHANNELS_MAX; i++) {
+		if (!streq(db->channel[i], channel))
+			continue;
+		for (int n = i; n + 1 < DB_CHANNELS_MAX; n++)
+			memcpy(db->channel[n], db->channel[n + 1],
+			       sizeof(db->channel[n]));
+		db->channel[DB_CHANNELS_MAX - 1][0] = '\0';
+	}
+	arena_init(&scratch, 0);
+	if (db->conn && PQstatus(db->conn) == CONNECTION_OK)
+		ok = say_channel(db, &scratch, "unlisten", channel, e);
 	arena_free(&scratch);
 	return ok;
 }

@@ -1,5 +1,7 @@
 #include "core/live/notes.h"
 
+#include "core/base/str.h"
+
 enum { TRY_MS = 1000 };
 
 struct notes {
@@ -44,6 +46,11 @@ static void take(struct notes *n)
 	const char *payload;
 
 	while ((payload = db_take_notify(n->db, &n->scratch))) {
+		if (streq(payload, "lost")) {
+			park_recheck(n->park);
+			events_lost(n->events);
+			continue;
+		}
 		if (payload[0] != '{')
 			park_note(n->park, payload);
 		events_note(n->events, payload);

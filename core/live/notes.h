@@ -2,7 +2,8 @@
  * notes.h - what the database tells, handed on to who waits for it.
  *
  * Listens before anybody looks. A lost connection is opened again, and everybody
- * learns that notifications may have been missed.
+ * learns that notifications may have been missed; so, too, when somebody says "lost":
+ * who has committed and ended before he could tell.
  */
 #ifndef INSTANTSTART_LIVE_NOTES_H
 #define INSTANTSTART_LIVE_NOTES_H

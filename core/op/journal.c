@@ -166,11 +166,12 @@ bool journal_claim(struct db *db, struct arena *a, const char *worker, int64_t l
 	    (e->code != ERR_AMBIGUOUS || !DB(db, a, &Q_op_claimed, &rows, e, ask)))
 		return false;
 	text = db_text(&rows, 0, "claim");
-	if (!text)
-		return true;
-	o = read_tree(a, text, e);
+	o = text ? read_tree(a, text, e) : NULL;
+	/* The first claim of an operation shows; looking for one may start another. */
+	if (!o || json_bool_or(o, "tells", false))
+		db_tell(db, a);
 	if (!o)
-		return false;
+		return !text;
 	read_claim(o, ret);
 	*ret_any = true;
 	return true;

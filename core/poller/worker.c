@@ -21,6 +21,7 @@ enum {
 	IDENTITY_MS = 2000,          /* for asking whether AWS still takes them */
 	HELM_FOLDER_AGE_S = 60 * 60, /* no run lasts that long */
 	CHAIN_ROWS = 1000,
+	LOST_EVERY_MS = 5000, /* workers that have ended without a farewell */
 	BEAT_EVERY_MS = 5000,
 	BEAT_SLACK_MS = 30000, /* more than one call takes */
 	PAUSE_MIN_MS = 500,
@@ -40,9 +41,11 @@ struct worker {
 	int64_t chain_at_ms; /* monotonic */
 	int64_t sweep_at_ms;
 	int64_t forgotten_at_ms;
+	int64_t lost_at_ms;
 	int64_t credentials_at_ms;
 	int64_t locate_at_ms; /* STS has not said yet who we are; 0: it has */
 	int64_t promised_ms;  /* monotonic: by when it said that it would be heard of */
+	bool listens;         /* only an idle worker does: a busy one looks anyway */
 };
 
 static int64_t mono_ms(void)
@@ -168,6 +171,7 @@ static void keep_house(struct worker *w)
 	if (mono_ms() >= w->sweep_at_ms)
 		helm_folders_sweep(w->world.helm.tmp_dir, HELM_FOLDER_AGE_S);
 	run_duty(w, &Q_journal_sweep, NULL, SWEEP_EVERY_MS, &w->sweep_at_ms);
+	run_duty(w, &Q_heartbeat_lost, NULL, LOST_EVERY_MS, &w->lost_at_ms);
 	run_duty(w, &Q_cluster_sweep, NULL, SWEEP_EVERY_MS, &w->forgotten_at_ms);
 	watch_credentials(w);
 }
@@ -208,6 +212,22 @@ static int64_t busy_ms(const struct worker *w)
 	return w->p->cfg->lease_ms + BEAT_SLACK_MS;
 }
 
+/* What is told to one that is at work costs the server, and is not needed. */
+static bool set_listening(struct worker *w, bool wanted)
+{
+	static const char channel[] = "instantstart_due";
+	struct err e = {0};
+
+	if (w->listens == wanted)
+		return true;
+	if (!(wanted ? db_listen(w->db, channel, &e) : db_unlisten(w->db, channel, &e))) {
+		log_err(w->p->log, "listen", &e);
+		return false;
+	}
+	w->listens = wanted;
+	return true;
+}
+
 /* Until nothing is due. false: the journal could not be reached. */
 static bool work_off(struct worker *w)
 {
@@ -224,8 +244,11 @@ static bool work_off(struct worker *w)
 			worked = true;
 		}
 		/* There is more: the next claim may take its whole lease. */
-		if (worked)
+		if (worked) {
 			beat(w, busy_ms(w));
+			if (!set_listening(w, false))
+				return false;
+		}
 		keep_house(w);
 	}
 	return true;
@@ -256,22 +279,19 @@ static int64_t refresh_some(struct worker *w)
 static void serve(struct worker *w)
 {
 	int64_t pause_ms = PAUSE_MIN_MS, wait_ms;
-	struct err e = {0};
+	bool listened;
 
 	while (!is_told_to_stop(w, 0)) {
-		if (!db_listen(w->db, "instantstart", &e)) {
-			log_err(w->p->log, "listen", &e);
-			if (pause_after(w, &pause_ms, DATABASE_PAUSE_MAX_MS))
-				return;
-			continue;
-		}
 		if (!confirm_place(w))
 			return;
-		if (!work_off(w)) {
+		if (!work_off(w) || !(listened = w->listens, set_listening(w, true))) {
 			if (pause_after(w, &pause_ms, DATABASE_PAUSE_MAX_MS))
 				return;
 			continue;
 		}
+		/* What became due before we listened was told to others only. */
+		if (!listened)
+			continue;
 		pause_ms = PAUSE_MIN_MS;
 		arena_reset(&w->step);
 		keep_house(w);

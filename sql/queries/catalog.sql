@@ -1,9 +1,9 @@
 -- Clusters, catalog rows, resources, cached reads.
 
--- name: cluster_forget again
+-- name: cluster_forget again tells
 select cluster_forget($1)::text as left_behind
 
--- name: cluster_sweep again
+-- name: cluster_sweep again tells
 select cluster_sweep()
 
 -- $1 valid, $2 source, $3 detail, $4 fix.

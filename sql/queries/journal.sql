@@ -1,6 +1,6 @@
 -- Calls of the journal's transitions (core/op/journal.c) and its reads.
 
--- name: op_submit again
+-- name: op_submit again tells
 select outcome, id, doc from op_submit($1::jsonb)
 
 -- $3: unique to this asking, so that op_claimed finds what it was given.
@@ -13,16 +13,16 @@ select op_claimed($1)::text as claim
 -- name: op_intent again
 select * from op_intent($1, $2::bigint, $3, $4, $5, $6, $7, $8::jsonb)
 
--- name: op_settle again
+-- name: op_settle again tells
 select op_settle($1::jsonb) as state
 
--- name: op_cancel again
+-- name: op_cancel again tells
 select op_cancel($1::jsonb) as doc
 
--- name: op_retry again
+-- name: op_retry again tells
 select op_retry($1::jsonb) as doc
 
--- name: op_answer again
+-- name: op_answer again tells
 select op_answer($1::jsonb) as doc
 
 -- The hot read: one row by its key, JSON text ready to send.

@@ -60,7 +60,7 @@ where c.kind = 'node' and c.cluster = $1 and r.finished_at is not null
 group by 1
 
 -- What a look begins after that is asked for now.
--- name: refresh_want again
+-- name: refresh_want again tells
 select refresh_want($1), j_ms(j_now()) as ms
 
 -- $2: the moment that refresh_want gave.
@@ -68,14 +68,14 @@ select refresh_want($1), j_ms(j_now()) as ms
 select refresh_is_newer($1, $2::bigint) as newer
 
 -- What a face has just seen of a node: $2 instance, $3 of Kubernetes or null, $4 status.
--- name: node_seen again
+-- name: node_seen again tells
 select node_seen($1, $2, $3::jsonb, $4)
 
 -- $1 lease, $2 interval while somebody looks, $3 gap between calls; all ms.
 -- name: refresh_claim once
 select refresh_claim($1, $2, $3)::text as claim
 
--- name: refresh_settle again
+-- name: refresh_settle again tells
 select refresh_settle($1::jsonb)
 
 -- What we did to a node and what we saw change. $1 cluster, $2 name of its row or

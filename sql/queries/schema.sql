@@ -38,6 +38,7 @@ set statement_timeout = '30s';
 set lock_timeout = '10s';
 set idle_in_transaction_session_timeout = '60s';
 set client_min_messages = 'warning';
+set instantstart.tell = 'after';
 do $$
 begin
 	perform set_config(name, '0', false) from pg_settings
@@ -49,6 +50,11 @@ begin
 			current_setting('session_replication_role');
 	end if;
 end $$
+
+-- What the statement before it has kept for others, now that it is committed. $1: and
+-- that what was kept on another connection went with it.
+-- name: tell_now once
+select tell_now($1::boolean)
 
 -- A write in the smallest way, to the end of its commit.
 -- name: ready_write again

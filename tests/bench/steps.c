@@ -25,7 +25,7 @@
 static void plan_role(struct step_ctx *c, struct exchange *x)
 {
 	exchange_aws(x, AWS_IAM_CreateRole,
-		     json_packf(c->arena, "{s:s,s:s,s:o}", "RoleName", c->target,
+		     json_packf(c->arena, "{s:s,s:s,s:O}", "RoleName", c->target,
 				"AssumeRolePolicyDocument", "{}", "Tags", step_tags(c)));
 	x->what = "Nothing";
 }
@@ -126,9 +126,6 @@ static int work(const char *url, int64_t until_ms, _Atomic long *steps)
 		return fail("configuration", &e);
 	r.worker = arena_printf(&process, "bench/%d", (int)getpid());
 	r.db = db_new(&process, secret_of(url), "bench-steps", clock, rng_system());
-	/* As the pollers do: they hear of every change. */
-	if (!db_listen(r.db, "instantstart", &e))
-		return fail("listen", &e);
 	while (clock->mono_ms(clock) < until_ms) {
 		if (!runner_tick(&r, &step, &worked, &e))
 			return fail("tick", &e);

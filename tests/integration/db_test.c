@@ -34,12 +34,12 @@ TestSuite(db, .init = setup, .fini = teardown, .timeout = 60);
 
 static const struct db_query q_types = {
 	"types", "select $1::text as t, $2::bigint as i, $3::boolean as b, null as n", 3,
-	DB_READS};
+	DB_READS, false};
 static const struct db_query q_pid = {"pid", "select pg_backend_pid() as pid", 0,
-				      DB_READS};
+				      DB_READS, false};
 static const struct db_query q_slow = {
-	"slow", "select pg_backend_pid() as pid from pg_sleep($1::float8)", 1, DB_READS};
-static const struct db_query q_all = {"all_of_t", "select * from public.t", 0, DB_READS};
+	"slow", "select pg_backend_pid() as pid from pg_sleep($1::float8)", 1, DB_READS, false};
+static const struct db_query q_all = {"all_of_t", "select * from public.t", 0, DB_READS, false};
 
 static int64_t pid_of(struct db *db)
 {

@@ -81,7 +81,7 @@ Test(sql_journal, life)
 	want(settle(s, "op_1", 3, NEXT2), "live");
 	want(shown(s, "op_1", "{phases,0,state}"), "done");
 	want(shown(s, "op_1", "{phases,1,state}"), "running");
-	want(shown(s, "op_1", "{progress}"), "{\"done\" : 1, \"total\" : 2}");
+	want(shown(s, "op_1", "{progress}"), "{\"done\": 1, \"total\": 2}");
 	want(shown(s, "op_1", "{attempt}"), "0");
 	want(claim(s), "op_1 4 two");
 	want(settle(s, "op_1", 4, DONE), "succeeded");
