@@ -282,6 +282,21 @@ end $$;
 
 -- --- claiming ---------------------------------------------------------------
 
+-- As it was, in a language that keeps its plan.
+create or replace function op_ledger(p_cluster text, p_now timestamptz) returns jsonb
+language plpgsql stable as $$
+begin
+	return (select coalesce(jsonb_agg(jsonb_build_object('type', type, 'id', id,
+			'state', state, 'made_ms', least(j_ms(made_at), j_ms(p_now)))
+			order by seq desc), '[]')
+		from resource where cluster = p_cluster and state <> 'gone'
+			and type !~ '^(kubernetes|helm):' and type <> 's3:object'
+			-- VISIBILITY_MS is ten minutes at most.
+			and (made_at > p_now - interval '10 minutes' or type in ('ec2:subnet',
+				'ec2:vpc-cidr', 'cloudformation:stack', 'sagemaker:cluster',
+				'iam:oidc-provider')));
+end $$;
+
 create or replace function op_claim_doc(o operation, p_now timestamptz) returns jsonb
 language plpgsql as $$
 declare
@@ -305,6 +320,7 @@ begin
 		'issued_at_ms', j_ms(e.issued_at), 'issued_item', e.item,
 		'issued_epoch', e.epoch, 'child_id', c.id,
 		'child_state', c.state, 'child_result', c.result, 'child_error', c.error,
+		'ledger', op_ledger(o.cluster, p_now),
 		-- Something is kept for others: tell_now().
 		'tells', coalesce(current_setting('instantstart.told', true), '') <> '');
 end $$;
