@@ -66,7 +66,7 @@ static const struct db_query *query_of(struct harness *h, const char *text, int 
 	if (i == h->n_queries)
 		h->query[h->n_queries++] =
 			(struct db_query){arena_printf(&h->arena, "faults_%d", i), text,
-					  n_params, DB_READS};
+					  n_params, DB_READS, false};
 	return &h->query[i];
 }
 
