@@ -100,3 +100,33 @@ Test(domain_definitions, what_others_write_or_refuse_is_said)
 
 	SCENES_HOLD(rows);
 }
+
+#define HYPERPOD .kind = "reconcile_dependencies", .step = "hyperpod_install"
+#define KUBEFLOW                                                                         \
+	"'kubernetes:get namespaces kubeflow':{'metadata':{'name':'kubeflow',"           \
+	"'annotations':{'meta.helm.sh/release-name':'hyperpod-dependencies'}}}"
+
+/* Of a part that is off, what is there is another's; with the part on it is ours. */
+Test(domain_definitions, of_a_part_they_come_with_the_part)
+{
+	static const struct scene rows[] = {
+		{.id = "nobody asked for the part",
+		 HYPERPOD,
+		 .answers = "{" RECORD("deployed", OURS) "," DEFINITION(JOBS, "",
+									BY_HELM) "}",
+		 .says = {"call helm:upgrade", "!customresourcedefinitions", "!warning"}},
+		{.id = "the part is there by our release",
+		 HYPERPOD,
+		 .answers = "{" RECORD("deployed", OURS) "," KUBEFLOW "," DEFINITION(
+			 JOBS, "", BY_HELM) "}",
+		 /* Which is read, and is not among the test's charts. */
+		 .says = {"definitions/hyperpod/rayjobs.ray.io.json", "!helm:upgrade"}},
+		{.id = "and as it should be",
+		 HYPERPOD,
+		 .answers = "{" RECORD("deployed", OURS) "," KUBEFLOW "," DEFINITION(
+			 JOBS, "j2", BY_HELM) "}",
+		 .says = {"call helm:upgrade", "!customresourcedefinitions"}},
+	};
+
+	SCENES_HOLD(rows);
+}

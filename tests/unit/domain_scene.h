@@ -257,7 +257,10 @@ static inline const char *scene_play(struct arena *a, const struct scene *s)
 						partition->id);
 	}
 	where.charts = scene_tree(
-		a, "[{'component':'hyperpod','chart':'/c/hyperpod','version':'1.0.0'},"
+		a, "[{'component':'hyperpod','chart':'/c/hyperpod','version':'1.0.0',"
+		   "'folder':'tests/cloud/charts','definitions':["
+		   "{'name':'rayjobs.ray.io','digest':'j2','when':"
+		   "'no.such,trainingOperators.enabled'}]},"
 		   "{'component':'load_balancers','chart':'/c/lb','version':'1.0.0'},"
 		   "{'component':'kuberay','chart':'/c/ray','version':'1.0.0',"
 		   "'folder':'tests/cloud/charts','definitions':["

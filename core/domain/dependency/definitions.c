@@ -60,6 +60,25 @@ static bool is_due(const struct step_ctx *c, const json_t *d)
 	       (!other_writer(live) || json_bool_or(c->input, "adopt", false));
 }
 
+/* One of a part of the chart comes with that part, which values switch on: elsewhere it
+ * is another's, whoever has made it. */
+static bool is_brought(struct step_ctx *c, const struct component *k, const json_t *d)
+{
+	struct str rest = str_of(json_str_or(d, "when", ""));
+	const json_t *values;
+
+	if (rest.n == 0)
+		return true;
+	values = k->values ? k->values(c) : NULL;
+	while (rest.p) {
+		const json_t *v = json_at(values, str_dup(c->arena, str_cut(&rest, ',')));
+
+		if (json_is_boolean(v))
+			return json_is_true(v);
+	}
+	return false;
+}
+
 /* Until the first one that is due: the next claim goes on behind it. */
 bool definitions_observe(struct step_ctx *c, struct exchange *x,
 			 const struct component *k)
@@ -70,6 +89,8 @@ bool definitions_observe(struct step_ctx *c, struct exchange *x,
 	json_array_foreach(json_at(chart, "definitions"), i, d) {
 		const char *name = json_str_or(d, "name", "");
 
+		if (!is_brought(c, k, d))
+			continue;
 		if (read_kube(c, x, key_of(c, name),
 			      &(struct kube_request){.verb = KUBE_GET,
 						     .api = API,
@@ -135,6 +156,8 @@ bool definitions_plan(struct step_ctx *c, struct exchange *x, const struct compo
 	if (c->planning)
 		return false;
 	json_array_foreach(json_at(chart, "definitions"), i, d) {
+		if (!is_brought(c, k, d))
+			continue;
 		warn_of_others(c, d);
 		if (is_due(c, d))
 			return apply(c, x, chart, d);

@@ -106,7 +106,7 @@ const scenes = {
 	async 'definitions are applied over those that Helm has made'(w) {
 		for (const row of w.list.filter(r => w.nodes || r.component !== 'load_balancers')) {
 			fine(row.component, await w.helm(row.component));
-			for (const {name} of row.definitions ?? []) {
+			for (const {name} of (row.definitions ?? []).filter(d => !d.when)) {
 				const at = {api: 'apiextensions.k8s.io/v1', plural: 'customresourcedefinitions', name};
 				const had = (await w.ask({do: 'get', ...at})).out;
 				const by = had.metadata.managedFields.filter(m => m.fieldsV1['f:spec']).map(m => m.manager);
@@ -123,6 +123,17 @@ const scenes = {
 			}
 			fine(`${row.component} again`, await w.helm(row.component));
 		}
+	},
+	async 'definitions of a part of a chart'(w) {
+		const row = w.list.find(r => r.component === 'hyperpod');
+		const parts = row.definitions.filter(d => d.when);
+		const there = async () => (await Promise.all(parts.map(({name}) => w.ask({do: 'get', api: 'apiextensions.k8s.io/v1',
+			plural: 'customresourcedefinitions', name})))).map(r => r.ok);
+
+		assert(parts.some(d => d.name === 'pytorchjobs.kubeflow.org' && d.when === 'trainingOperators.enabled'), JSON.stringify(parts));
+		fine('without', await w.helm('hyperpod'));
+		fine('with it', await w.helm('hyperpod', {values: {trainingOperators: {enabled: true}}}));
+		assert((await there()).every(Boolean) || (await there()).every(ok => !ok), 'all or, at an upgrade, none');
 	},
 	async 'what a dead helm has left'(w) {
 		for (const name of ['hyperpod', 'kuberay']) {
