@@ -205,7 +205,7 @@ static const struct field plan_step_out[] = {
 	OUT("phase", FIELD_STR, .flags = FIELD_NULLABLE,
 	    .doc = "Phase that the step belongs to."),
 	OUT("title", FIELD_STR, .flags = FIELD_NULLABLE, .doc = "Title of the step."),
-	OUT("action", FIELD_STR, .doc = "call, none, wait or stage."),
+	OUT("action", FIELD_STR, .doc = "call, none, wait, stage or not_known."),
 	OUT("what", FIELD_STR, .flags = FIELD_NULLABLE,
 	    .doc = "Description of the change."),
 	{.name = NULL}};
@@ -231,6 +231,11 @@ const struct field plan_out[] = {
 	    .doc = "What would be lost or interrupted."),
 	OUT("confirm", FIELD_STR,
 	    .doc = "Send as confirm to accept exactly these losses."),
+	OUT("incomplete", FIELD_STR,
+	    .doc = "checks: some checks could not be made. rest: the plan ends early and "
+		   "cannot be run by its digest. Not set: complete."),
+	OUT("not_known", FIELD_OBJECT, .flags = FIELD_OPEN | FIELD_MANY,
+	    .doc = "Steps whose source did not answer, with the reason."),
 	FIELD_END};
 
 /* --- the one door ------------------------------------------------------ */

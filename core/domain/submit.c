@@ -93,7 +93,7 @@ static bool ask_stakes(struct call *c, const struct kind *k, const char *target,
 		return false;
 	word = json_str_at(*ret_plan, "confirm");
 	if (word && !streq(c->opt.confirm, word) &&
-	    !runner_plan(c->cloud, c->arena, k, target, input, ret_plan, e))
+	    !runner_plan_whole(c->cloud, c->arena, k, target, input, ret_plan, e))
 		return false;
 	return check_stakes(c, target, *ret_plan, ret, e);
 }
@@ -112,10 +112,11 @@ static bool plan_first(struct call *c, const struct kind *k, const char *target,
 		return repeat || check_name(c, target, e);
 	if (!c->opt.dry_run && !c->opt.plan_digest)
 		return ask_stakes(c, k, target, input, ret_plan, ret, e);
-	if (!runner_plan(c->cloud, c->arena, k, target, input, ret_plan, e))
-		return false;
 	if (c->opt.dry_run)
-		return answer_plan(c, ret, *ret_plan);
+		return runner_plan(c->cloud, c->arena, k, target, input, ret_plan, e) &&
+		       answer_plan(c, ret, *ret_plan);
+	if (!runner_plan_whole(c->cloud, c->arena, k, target, input, ret_plan, e))
+		return false;
 	return (!c->opt.plan_digest || check_digest(c, ret, *ret_plan, e)) &&
 	       check_stakes(c, target, *ret_plan, ret, e);
 }

@@ -187,6 +187,15 @@ struct step {
 	 * (no credentials, no way to the API, no database) does not count. */
 	int64_t deadline_s;
 	bool sees_errors;
+	/*
+	 * It judges, and no later row is made of what it finds. When its reads have no
+	 * answer it is not known in a plan, which goes on; a plan in which another row
+	 * has none ends there (see runner_plan()).
+	 */
+	bool check;
+	/* With sees_errors: in a plan it sees silence, too, and says itself what it could
+	 * not see. */
+	bool sees_silence;
 	/* It may put something at stake: a request is asked for its word before it is
 	 * accepted, by a walk up to the last such row. */
 	bool stakes;

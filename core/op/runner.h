@@ -57,13 +57,24 @@ bool runner_tick(struct runner *r, struct arena *a, bool *ret_worked, struct err
 /*
  * The same walk without sending: real reads, mutations listed. The plan:
  * {"kind","target","steps":[{"step","phase","title","action":"call|none|wait|
- * stage","what","call","request","class"}],"resources":[…],"checks":[{"what","data"}],"warnings":[…],
- * "plan_digest","at_stake":[…],"confirm"}; the last two when something is lost:
- * see step_stake(). Fails when a step would fail with what is known now.
+ * stage|not_known","what","call","request","class"}],"resources":[…],
+ * "checks":[{"what","data"}],"warnings":[…],"plan_digest","at_stake":[…],"confirm",
+ * "incomplete":"checks|rest","not_known":[{"step","title","code","why","fix"}]}; at_stake
+ * and confirm when something is lost: see step_stake(). Fails when a step would fail with
+ * what is known now.
+ *
+ * What had no answer is no failure: a check (step.check) is not known and the plan goes
+ * on ("incomplete":"checks"); at any other row it ends ("rest"), has no `confirm`, and
+ * its digest is that of no whole plan. Only when nothing was found out before is the
+ * missing answer the error.
  */
 bool runner_plan(struct runner *r, struct arena *a, const struct kind *k,
 		 const char *target, const json_t *input, json_t **ret_plan,
 		 struct err *e) __attribute__((warn_unused_result));
+/* For who is going to run it: fails where the plan would end early. */
+bool runner_plan_whole(struct runner *r, struct arena *a, const struct kind *k,
+		       const char *target, const json_t *input, json_t **ret_plan,
+		       struct err *e) __attribute__((warn_unused_result));
 
 /*
  * The walk up to the last row that may put something at stake (all rows when none

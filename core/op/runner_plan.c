@@ -25,8 +25,11 @@ struct planner {
 	int n_calls;      /* mutations planned so far: objects that do not exist yet */
 	int n_steps;
 	enum purpose purpose;
-	json_t *rights;      /* what the calls must be allowed: rows of aws_rights() */
-	json_t *facts;       /* for them, from reads */
+	json_t *rights; /* what the calls must be allowed: rows of aws_rights() */
+	json_t *facts;  /* for them, from reads */
+	json_t *unread; /* rows whose reads had no answer: [{step, title, code, why}] */
+	bool cut;       /* the last of them is no check: the plan ends there */
+	bool whole;     /* it must not end there: what is unread is a failure */
 	int64_t deadline_ms; /* monotonic: who asked waits behind a proxy */
 	bool noted;          /* a row has failed, and a later one decides what of it */
 	struct err *e;
@@ -38,6 +41,7 @@ struct level {
 	const char *prefix; /* "" or "stage/" */
 	int depth;
 	struct step_ctx ctx;
+	bool unread; /* the step's last read had no answer: its verdict is that */
 };
 
 static bool plan_level(struct planner *p, struct level *l);
@@ -189,6 +193,22 @@ static bool is_coming(const struct planner *p, const struct exchange *x)
 	return false;
 }
 
+/* Neither the thing nor its absence, and the step does not judge refusals itself. */
+static bool is_no_answer(const struct answer *ans)
+{
+	return !ans->ok && ans->errc != ERR_CLOUD_NOT_FOUND;
+}
+
+/* Silence is told as well to a step that says by itself what it could not see. */
+static bool hands_silence(const struct level *l, const struct answer *ans)
+{
+	const struct step *s = l->ctx.step;
+
+	/* What goes anyway need not answer; a plan does not wait for it. */
+	return s->sees_errors && step_take(s, ans) == TAKE_AGAIN &&
+	       (s->sees_silence || (l->kind->kube_silent_s > 0 && ans->via == VIA_KUBE));
+}
+
 /* *ret_missing: something that was looked for is not known, or made by this plan. */
 static void observe(struct planner *p, struct level *l, bool *ret_missing)
 {
@@ -211,23 +231,25 @@ static void observe(struct planner *p, struct level *l, bool *ret_missing)
 				return;
 			continue;
 		}
-		if (!may_read(p, c, &share))
+		if (!may_read(p, c, &share)) {
+			l->unread = is_late(p);
 			return;
+		}
 		ask(p, &x, &ans);
 		if (ans.ok && x.via == VIA_AWS)
 			aws_rights_learn(p->facts, x.aws, ans.out);
 		*ret_missing |= ans.errc == ERR_CLOUD_NOT_FOUND && is_coming(p, &x);
-		/* What goes anyway need not answer; a plan does not wait for it. */
-		if (l->kind->kube_silent_s > 0 && ans.via == VIA_KUBE &&
-		    c->step->sees_errors && step_take(c->step, &ans) == TAKE_AGAIN) {
+		if (p->purpose != FOR_RIGHTS && hands_silence(l, &ans)) {
 			if (c->step->seen)
 				c->step->seen(c, &ans);
 			c->reads++;
 			continue;
 		}
 		/* Not told: no word for what is missing, and none against it. */
-		if (!walk_take(c, &ans) && !ans.ok && ans.errc != ERR_CLOUD_NOT_FOUND)
+		if (!walk_take(c, &ans) && is_no_answer(&ans)) {
 			*ret_missing = false;
+			l->unread = true;
+		}
 	}
 }
 
@@ -239,6 +261,51 @@ static bool is_wait_for_planned(const struct planner *p, const struct level *l,
 				bool missing)
 {
 	return missing && p->n_calls > 0 && l->ctx.step->effect == EFFECT_READ;
+}
+
+/* --- what had no answer --------------------------------------------------- */
+
+/* What has been found out: with nothing of it a plan would say less than the error. */
+static bool has_begun(const struct planner *p)
+{
+	size_t i;
+	json_t *row;
+
+	json_array_foreach(p->steps, i, row)
+		if (!streq(json_str_at(row, "action"), "stage"))
+			return true;
+	return false;
+}
+
+/*
+ * The one rule for what a plan could not see. A check is not known, and the plan goes
+ * on; of anything else later rows are made, so that the plan ends there and says so. A
+ * run looks again by itself, and refuses where it must know.
+ */
+static bool tell_unread(struct planner *p, struct level *l)
+{
+	struct step_ctx *c = &l->ctx;
+	const struct err e = c->verdict.error;
+	const char *why = arena_strdup(p->a, e.detail);
+	const char *title = c->step->title ? c->step->title : c->step->name;
+	const char *check =
+		str_starts(c->step->name, "check_") ? c->step->name + 6 : c->step->name;
+
+	if (p->purpose != FOR_PLAN || (!c->step->check && (p->whole || !has_begun(p)))) {
+		*p->e = e;
+		return false;
+	}
+	c->verdict = (struct verdict){.kind = VERDICT_NONE};
+	step_not_known(c, check,
+		       c->step->check ? "\"%s\": %s"
+				      : "the rest of the plan from \"%s\" on: %s",
+		       title, why);
+	list_step(p, l, "not_known", why);
+	json_push(p->unread, json_pack("{s:s, s:s, s:s, s:s, s:s}", "step", c->step->name,
+				       "title", title, "code", errc_info(e.code)->slug,
+				       "why", why, "fix", e.fix));
+	p->cut = !c->step->check;
+	return !p->cut;
 }
 
 static bool plan_verdict(struct planner *p, struct level *l, bool missing)
@@ -318,6 +385,8 @@ static bool plan_step(struct planner *p, struct level *l)
 	if (c->step->spawn)
 		return plan_stage(p, l);
 	observe(p, l, &missing);
+	if (l->unread)
+		return tell_unread(p, l);
 	if (c->verdict.kind == VERDICT_NONE && c->step->plan)
 		c->step->plan(c, &x);
 	if (c->verdict.kind == VERDICT_NONE && x.via != VIA_NONE &&
@@ -338,6 +407,7 @@ static void begin_step(struct planner *p, struct level *l, const struct step *s)
 	c->planned = p->steps;
 	c->item = NULL;
 	c->verdict = (struct verdict){.kind = VERDICT_NONE};
+	l->unread = false;
 }
 
 /* The row to go on with: only ever forward, so that every walk ends. */
@@ -424,6 +494,9 @@ static void put_stake(struct planner *p, json_t *plan)
 	if (json_array_size(p->at_stake) == 0)
 		return;
 	json_put(plan, "at_stake", json_incref(p->at_stake));
+	/* Half a list is nothing to confirm. */
+	if (p->cut)
+		return;
 	json_put(plan, "confirm", json_stringn(digest, WORD));
 }
 
@@ -439,12 +512,19 @@ static bool tell(struct planner *p, const struct level *l, json_t **ret_plan)
 		return false;
 	if (json_array_size(p->at_stake))
 		json_push(p->digested, json_incref(p->at_stake));
+	/* No whole plan has the digest of one that ends early. */
+	if (p->cut)
+		json_push(p->digested, json_string("cut"));
 	*ret_plan =
 		json_packf(p->a, "{s:s, s:s, s:O, s:O, s:O, s:O, s:s}", "kind",
 			   l->kind->name, "target", l->ctx.target, "steps", p->steps,
 			   "resources", p->resources, "checks", checks, "warnings",
 			   p->warnings, "plan_digest", json_digest(p->a, p->digested));
 	put_stake(p, *ret_plan);
+	if (json_array_size(p->unread)) {
+		json_put_str(*ret_plan, "incomplete", p->cut ? "rest" : "checks");
+		json_put(*ret_plan, "not_known", json_incref(p->unread));
+	}
 	return true;
 }
 
@@ -461,6 +541,7 @@ static struct planner planner_new(struct runner *r, struct arena *a, enum purpos
 		.digested = json_new_list(a),
 		.rights = json_new_list(a),
 		.facts = json_new_object(a),
+		.unread = json_new_list(a),
 		.purpose = purpose,
 		.deadline_ms = r->clock->mono_ms(r->clock) + PLAN_MS,
 		.e = e,
@@ -496,14 +577,29 @@ static struct level outermost(struct planner *p, const struct kind *k, const cha
 	};
 }
 
-bool runner_plan(struct runner *r, struct arena *a, const struct kind *k,
-		 const char *target, const json_t *input, json_t **ret_plan,
+static bool plan(struct runner *r, struct arena *a, const struct kind *k,
+		 const char *target, const json_t *input, bool whole, json_t **ret_plan,
 		 struct err *e)
 {
 	struct planner p = planner_new(r, a, FOR_PLAN, e);
 	struct level l = outermost(&p, k, target, input);
 
-	return plan_level(&p, &l) && tell(&p, &l, ret_plan);
+	p.whole = whole;
+	return (plan_level(&p, &l) || p.cut) && tell(&p, &l, ret_plan);
+}
+
+bool runner_plan(struct runner *r, struct arena *a, const struct kind *k,
+		 const char *target, const json_t *input, json_t **ret_plan,
+		 struct err *e)
+{
+	return plan(r, a, k, target, input, false, ret_plan, e);
+}
+
+bool runner_plan_whole(struct runner *r, struct arena *a, const struct kind *k,
+		       const char *target, const json_t *input, json_t **ret_plan,
+		       struct err *e)
+{
+	return plan(r, a, k, target, input, true, ret_plan, e);
 }
 
 bool runner_stakes(struct runner *r, struct arena *a, const struct kind *k,
@@ -517,7 +613,7 @@ bool runner_stakes(struct runner *r, struct arena *a, const struct kind *k,
 		return false;
 	/* What was noted is refused by a row behind the last that is at stake: nobody is
 	 * told "accepted" of what is known to fail. */
-	return p.noted ? runner_plan(r, a, k, target, input, ret_plan, e)
+	return p.noted ? plan(r, a, k, target, input, true, ret_plan, e)
 		       : tell(&p, &l, ret_plan);
 }
 

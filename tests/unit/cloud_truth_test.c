@@ -65,6 +65,40 @@ static void expect_words(const struct truth_row *row, const struct truth_read *r
 		  r->call, e->code, e->detail);
 }
 
+/* Of the outermost walk: its first row. */
+static bool is_first(const struct truth_read *r, const struct truth_plan *clean)
+{
+	return streq(json_str_at(clean->plan, "steps.0.step"), r->step);
+}
+
+/* Where a refusal is the answer: the thing is not open to us, whatever it is. */
+static bool refusal_tells(const struct truth_read *r)
+{
+	return streq(r->call, "s3:HeadBucket") || streq(r->step, "find_hyperpod");
+}
+
+/* What had no answer keeps no plan from coming, and is marked. */
+static void expect_a_plan(const struct truth_row *row, const struct truth_read *r,
+			  enum lie lie, const struct truth_plan *p,
+			  const struct truth_plan *clean)
+{
+	if (!p->ok) {
+		cr_expect(is_first(r, clean),
+			  "plan of %s, %s %s: %s, and there is none: %s", row->kind,
+			  r->step, r->call, lie_name(lie), p->e.detail);
+		return;
+	}
+	if (!json_at(p->plan, "incomplete"))
+		return;
+	cr_expect_gt(json_len_at(p->plan, "not_known"), 0);
+	if (!streq(json_str_at(p->plan, "incomplete"), "rest"))
+		return;
+	cr_expect_null(json_at(p->plan, "confirm"), "%s: half a list is confirmed",
+		       row->kind);
+	cr_expect_str_neq(json_str_or(p->plan, "plan_digest", ""),
+			  json_str_or(clean->plan, "plan_digest", ""));
+}
+
 static void one_plan(const struct truth_row *row, const struct truth_read *r,
 		     enum lie lie, const struct truth_plan *clean)
 {
@@ -76,6 +110,8 @@ static void one_plan(const struct truth_row *row, const struct truth_read *r,
 		     "%s: a plan has sent something", row->kind);
 	if (w.is_true)
 		return;
+	if (lie != LIE_ABSENT && !(lie == LIE_DENIED && refusal_tells(r)))
+		expect_a_plan(row, r, lie, &p, clean);
 	if (!p.ok)
 		expect_words(row, r, lie, &p.e);
 	else

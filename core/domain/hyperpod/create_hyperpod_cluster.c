@@ -374,6 +374,7 @@ static const struct step steps[] = {
 	 .phase = "check",
 	 .title = "Check that the name is free",
 	 .effect = EFFECT_READ,
+	 .check = true,
 	 .observe = hyperpod_name_observe,
 	 .seen = read_seen,
 	 .plan = hyperpod_name_plan,

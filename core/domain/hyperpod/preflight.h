@@ -35,8 +35,9 @@ void preflight_verdict_plan(struct step_ctx *c, struct exchange *x);
 #define PREFLIGHT_STEP(row, words, f, errors, failed)                                    \
 	{                                                                                \
 		.name = (row), .phase = "check", .title = (words),                       \
-		.effect = EFFECT_READ, .sees_errors = (errors), .observe = f##_observe,  \
-		.seen = read_seen, .plan = f##_plan, .on_fail = (failed)                 \
+		.effect = EFFECT_READ, .check = true, .sees_errors = (errors),           \
+		.sees_silence = (errors), .observe = f##_observe, .seen = read_seen,     \
+		.plan = f##_plan, .on_fail = (failed)                                    \
 	}
 
 /* `failed`: preflight_note, and PREFLIGHT_VERDICT is the last row; NULL: the first

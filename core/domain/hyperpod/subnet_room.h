@@ -23,8 +23,8 @@ int64_t node_addresses(const json_t *type, const char *interface_mode, bool pref
 	{                                                                                \
 		.name = "check_addresses", .phase = "network",                           \
 		.title = "Check that the subnet has enough addresses",                   \
-		.effect = EFFECT_READ, .sees_errors = true,                              \
-		.observe = subnet_room_observe, .seen = read_seen,                       \
+		.effect = EFFECT_READ, .check = true, .sees_errors = true,               \
+		.sees_silence = true, .observe = subnet_room_observe, .seen = read_seen, \
 		.plan = subnet_room_plan                                                 \
 	}
 

@@ -74,7 +74,7 @@ void subnet_way_plan(struct step_ctx *c, struct exchange *x);
 	{                                                                                \
 		.name = "check_way_to_s3", .phase = "network",                           \
 		.title = "Check that nodes can reach S3", .effect = EFFECT_READ,         \
-		.observe = subnet_way_observe, .seen = read_seen,                        \
+		.check = true, .observe = subnet_way_observe, .seen = read_seen,         \
 		.plan = subnet_way_plan                                                  \
 	}
 

@@ -27,8 +27,9 @@ void given_network_plan(struct step_ctx *c, struct exchange *x);
 	{                                                                                \
 		.name = "check_network", .phase = "check",                               \
 		.title = "Check the given network", .effect = EFFECT_READ,               \
-		.sees_errors = true, .observe = given_network_observe,                   \
-		.seen = read_seen, .plan = given_network_plan, .on_fail = (failed)       \
+		.check = true, .sees_errors = true, .sees_silence = true,                \
+		.observe = given_network_observe, .seen = read_seen,                     \
+		.plan = given_network_plan, .on_fail = (failed)                          \
 	}
 
 #endif

@@ -50,8 +50,8 @@ void given_role_plan(struct step_ctx *c, struct exchange *x);
 #define GIVEN_ROLE_STEP(row, words, given, failed)                                       \
 	{                                                                                \
 		.name = (row), .phase = "check", .title = (words),                       \
-		.effect = EFFECT_READ, .sees_errors = true,                              \
-		.observe = given_role_observe, .seen = read_seen,                        \
+		.effect = EFFECT_READ, .check = true, .sees_errors = true,               \
+		.sees_silence = true, .observe = given_role_observe, .seen = read_seen,  \
 		.plan = given_role_plan, .on_fail = (failed), .arg = (given)             \
 	}
 

@@ -21,8 +21,9 @@ void owners_plan(struct step_ctx *c, struct exchange *x);
 	{                                                                                \
 		.name = "check_owners", .phase = "check",                                \
 		.title = "Check that existing resources belong to InstantStart",         \
-		.effect = EFFECT_READ, .sees_errors = true, .observe = owners_observe,   \
-		.seen = owners_seen, .plan = owners_plan, member                         \
+		.effect = EFFECT_READ, .check = true, .sees_errors = true,               \
+		.sees_silence = true, .observe = owners_observe, .seen = owners_seen,    \
+		.plan = owners_plan, member                                              \
 	}
 #define OWNERS_STEP OWNERS_STEP_WITH(.on_fail = NULL)
 

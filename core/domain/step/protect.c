@@ -82,8 +82,10 @@ void protect_plan(struct step_ctx *c, struct exchange *x)
 	}
 	if (!unread || c->verdict.kind != VERDICT_NONE)
 		return;
-	if (only_optional(c)) {
-		step_warn(c, "not known: %s", unread);
+	/* A plan says what it could not see; a deletion must know. */
+	if (c->planning || only_optional(c)) {
+		step_not_known(c, "protections",
+			       "whether anything has deletion protection: %s", unread);
 		return;
 	}
 	e = step_fail(c, ERR_CLOUD_DENIED,

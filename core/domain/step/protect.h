@@ -34,7 +34,7 @@ void protect_plan(struct step_ctx *c, struct exchange *x);
 /* list: pointers to rows, ended by NULL. */
 #define PROTECT_STEP(list)                                                               \
 	{                                                                                \
-		.name = "check_protections", .phase = "check",                           \
+		.name = "check_protections", .phase = "check", .check = true,            \
 		.title = "Check that nothing has deletion protection",                   \
 		.effect = EFFECT_READ, .sees_errors = true, .observe = protect_observe,  \
 		.seen = read_seen, .plan = protect_plan, .arg = (list)                   \

@@ -218,6 +218,7 @@ static const struct step steps[] = {
 	 .phase = "check",
 	 .title = "Check the bucket",
 	 .effect = EFFECT_READ,
+	 .check = true,
 	 .sees_errors = true,
 	 .observe = bucket_observe,
 	 .seen = read_seen,

@@ -86,6 +86,7 @@ export const en = {
 	'plan.allSteps': 'Also show steps that change nothing',
 	'plan.checks': 'What was checked',
 	'plan.resources': 'Objects',
+	'plan.incomplete': 'This plan ends early: a source did not answer. Try again when it responds.',
 	'plan.warnings': 'Warnings',
 	'plan.digest': 'Digest of the plan',
 	'plan.digestHelp': 'Only this plan runs. If it has changed, you see the new plan first.',

@@ -87,6 +87,7 @@ export const ro: Catalog = {
 	'plan.allSteps': 'Arată și pașii care nu modifică nimic',
 	'plan.checks': 'Ce s-a verificat',
 	'plan.resources': 'Obiecte',
+	'plan.incomplete': 'Acest plan se oprește devreme: o sursă nu a răspuns. Încercați din nou când răspunde.',
 	'plan.warnings': 'Priviți întâi aici',
 	'plan.digest': 'Amprenta planului',
 	'plan.digestHelp': 'Se execută exact acest plan sau nimic: dacă s-a schimbat între timp, îl vedeți întâi pe cel nou.',

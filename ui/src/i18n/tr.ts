@@ -87,6 +87,7 @@ export const tr: Catalog = {
 	'plan.allSteps': 'Bir şey değiştirmeyen adımları da göster',
 	'plan.checks': 'Denetlenenler',
 	'plan.resources': 'Nesneler',
+	'plan.incomplete': 'Bu plan erken bitiyor: bir kaynak yanıt vermedi. Yanıt verdiğinde yeniden deneyin.',
 	'plan.warnings': 'Önce buna bakın',
 	'plan.digest': 'Planın özeti',
 	'plan.digestHelp': 'Tam olarak bu plan yürütülür ya da hiçbiri: bu arada değiştiyse önce yenisini görürsünüz.',

@@ -87,6 +87,7 @@ export const zh: Catalog = {
 	'plan.allSteps': '同时显示不做更改的步骤',
 	'plan.checks': '已检查的内容',
 	'plan.resources': '对象',
+	'plan.incomplete': '此计划不完整：某个来源没有响应。待其恢复后请重试。',
 	'plan.warnings': '请先查看',
 	'plan.digest': '计划摘要',
 	'plan.digestHelp': '只会执行这一计划：如果计划在此期间发生变化，会先向您显示新计划。',

@@ -96,6 +96,9 @@ function AtStake({all}: {all: Stake[]})
 		]}/>;
 }
 
+/** It cannot be run: what is not known of it may be anything. */
+const endsEarly = (plan: Plan) => plan.incomplete === 'rest';
+
 export function PlanView({plan}: {plan: Plan})
 {
 	const {t} = useWords();
@@ -106,6 +109,7 @@ export function PlanView({plan}: {plan: Plan})
 			{[t('plan.changes', {n: count('call')}), t('plan.waits', {n: count('wait')})].join(' · ')}
 		</Box>
 		{plan.at_stake?.length ? <AtStake all={plan.at_stake}/> : null}
+		{endsEarly(plan) && <Alert type='error'>{t('plan.incomplete')}</Alert>}
 		{plan.warnings?.map(w => <Alert key={w} type='warning' header={t('plan.warnings')}>{w}</Alert>)}
 		{plan.checks?.length ? <Checks checks={plan.checks}/> : null}
 		<Steps steps={plan.steps}/>
@@ -162,7 +166,7 @@ export default function PlanModal({change, onDismiss}: {change: Change; onDismis
 	}, [asked, tries]);
 
 	const submit = async () => {
-		if (busy || !plan || (change.typed && typed !== change.typed))
+		if (busy || !plan || endsEarly(plan) || (change.typed && typed !== change.typed))
 			return;
 		setBusy(true);
 		setError(undefined);
@@ -197,7 +201,8 @@ export default function PlanModal({change, onDismiss}: {change: Change; onDismis
 	return <Modal visible size='max' onDismiss={onDismiss} header={t('plan.title', {what: change.title})}
 		footer={<Box float='right'><SpaceBetween direction='horizontal' size='xs'>
 			<Button variant='link' onClick={onDismiss}>{t('common.cancel')}</Button>
-			<Button variant='primary' loading={busy} disabled={!plan || (change.typed !== undefined && typed !== change.typed)}
+			{plan && endsEarly(plan) && <Button onClick={() => setTries(n => n + 1)}>{t('common.retry')}</Button>}
+			<Button variant='primary' loading={busy} disabled={!plan || endsEarly(plan) || (change.typed !== undefined && typed !== change.typed)}
 				onClick={() => void submit()}>{change.submit}</Button>
 		</SpaceBetween></Box>}>
 		<SpaceBetween size='l'>
