@@ -135,8 +135,18 @@ static json_t *more_nodes(struct facts_world *f)
 			 "hyperpod_name", "pod");
 }
 
-/* The CNI of the cluster is told to take addresses by sixteen. */
-static void prefixes(struct facts_world *f)
+/* ' for " */
+static json_t *quoted(struct facts_world *f, const char *text)
+{
+	char *z = arena_strdup(&f->w.s.l.arena, text);
+
+	for (char *q = z; *q; q++)
+		if (*q == '\'')
+			*q = '"';
+	return json_loads(z, 0, NULL);
+}
+
+static void tell_cni(struct facts_world *f, const char *env)
 {
 	json_t *cni =
 		json_deep_copy(cloud_kube_get(f->w.s.l.cloud, "demo", "apps/v1",
@@ -144,10 +154,50 @@ static void prefixes(struct facts_world *f)
 
 	cr_assert(cni);
 	json_object_set_new(json_at(cni, "spec.template.spec.containers.0"), "env",
-			    json_pack("[{s:s,s:s}]", "name", "ENABLE_PREFIX_DELEGATION",
-				      "value", "true"));
+			    quoted(f, env));
 	cloud_kube_put(f->w.s.l.cloud, "demo", cni);
+}
+
+/* The CNI of the cluster is told to take addresses by sixteen. */
+static void prefixes(struct facts_world *f)
+{
+	tell_cni(f, "[{'name':'ENABLE_PREFIX_DELEGATION','value':'true'}]");
 	fill(f, f->nodes, 100);
+}
+
+/* Pods of nodes in the named zone are in a subnet of their own, which is nearly full. */
+static void pods_of_zone(struct facts_world *f, const char *zone)
+{
+	tell_cni(f, "[{'name':'AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG','value':'true'},"
+		    "{'name':'ENI_CONFIG_LABEL_DEF','value':"
+		    "'topology.kubernetes.io/zone'}]");
+	cloud_kube_put(
+		f->w.s.l.cloud, "demo",
+		quoted(f,
+		       "{'apiVersion':'apiextensions.k8s.io/v1','kind':"
+		       "'CustomResourceDefinition','metadata':{'name':"
+		       "'eniconfigs.crd.k8s.amazonaws.com'},'spec':{'group':"
+		       "'crd.k8s.amazonaws.com','scope':'Cluster','names':{'kind':"
+		       "'ENIConfig','listKind':'ENIConfigList','plural':'eniconfigs',"
+		       "'singular':'eniconfig'},'versions':[{'name':'v1alpha1','served':"
+		       "true,'storage':true,'schema':{'openAPIV3Schema':{'type':'object',"
+		       "'x-kubernetes-preserve-unknown-fields':true}}}]}}"));
+	lab_wait(&f->w.s.l, 5000);
+	cloud_kube_put(f->w.s.l.cloud, "demo",
+		       json_pack("{s:s,s:s,s:{s:s},s:{s:s}}", "apiVersion",
+				 "crd.k8s.amazonaws.com/v1alpha1", "kind", "ENIConfig",
+				 "metadata", "name", zone, "spec", "subnet", f->plane1));
+	fill(f, f->plane1, 20);
+}
+
+static void pods_elsewhere(struct facts_world *f)
+{
+	pods_of_zone(f, "us-west-2a");
+}
+
+static void pods_nowhere(struct facts_world *f)
+{
+	pods_of_zone(f, "us-west-2b");
 }
 
 #define DNS                                                                              \
@@ -240,6 +290,26 @@ Test(cloud_plan_facts, a_given_network_is_read_before_anything_is_made)
 		 prefixes,
 		 {"has 100 free addresses", "nodes of 129 addresses each"},
 		 {"kube:get daemonsets"}},
+		{"prefixes",
+		 HYPERPOD,
+		 prefixes,
+		 {"has 100 free addresses", "nodes of 129 addresses each"},
+		 {"kube:get daemonsets"}},
+		{"a subnet of the pods",
+		 GROUP,
+		 pods_elsewhere,
+		 {"of the pods has 20 free addresses, 30 are needed"},
+		 {"kube:get daemonsets"}},
+		{"a subnet of the pods",
+		 HYPERPOD,
+		 pods_elsewhere,
+		 {"of the pods has 20 free addresses, 30 are needed"},
+		 {"kube:list eniconfigs"}},
+		{"no subnet of the pods",
+		 GROUP,
+		 pods_nowhere,
+		 {"no ENIConfig object is for the zone us-west-2a: pods on the new nodes"},
+		 {"kube:get daemonsets"}},
 		{"the VPC of the subnet",
 		 PIPELINE,
 		 elsewhere,
@@ -277,6 +347,11 @@ static void little_memory(struct facts_world *f)
 	type_is(f, "{\"MemoryInfo\":{\"SizeInMiB\":1024}}");
 }
 
+static void some_memory(struct facts_world *f)
+{
+	type_is(f, "{\"MemoryInfo\":{\"SizeInMiB\":1400}}");
+}
+
 static void little_cpu(struct facts_world *f)
 {
 	type_is(f, "{\"VCpuInfo\":{\"DefaultCores\":0,\"DefaultVCpus\":1}}");
@@ -306,6 +381,12 @@ Test(cloud_plan_facts, what_the_components_take_is_compared_with_what_nodes_offe
 		{"memory", PIPELINE, little_memory, OFFERS, TYPES},
 		{"memory", HYPERPOD, little_memory, OFFERS, TYPES},
 		{"memory", GROUP, little_memory, OFFERS, TYPES},
+		{"memory that is not known",
+		 GROUP,
+		 some_memory,
+		 {"whether the memory of 2 × ml.g5.xlarge is enough",
+		  "offers pods between", "and 891 MiB"},
+		 TYPES},
 		{"CPU", PIPELINE, little_cpu, OFFERS, TYPES},
 		{"CPU", HYPERPOD, little_cpu, OFFERS, TYPES},
 		{"CPU", GROUP, little_cpu, OFFERS, TYPES},
@@ -429,6 +510,32 @@ static void operator_amd(struct facts_world *f)
 	addon_is_amd(f, "amazon-sagemaker-hyperpod-training-operator");
 }
 
+static void daemon_set(struct facts_world *f, const char *name, const char *image,
+		       const char *arch)
+{
+	json_t *set = quoted(f, "{'apiVersion':'apps/v1','kind':'DaemonSet','metadata':"
+				"{'namespace':'logs'},'spec':{'selector':{'matchLabels':"
+				"{'a':'b'}},'template':{'metadata':{'labels':{'a':'b'}},"
+				"'spec':{'containers':[{'name':'main'}]}}}}");
+	json_t *pod = json_at(set, "spec.template.spec");
+
+	json_put_str(json_at(set, "metadata"), "name", name);
+	json_put_str(json_at(pod, "containers.0"), "image", image);
+	if (arch)
+		json_put(pod, "nodeSelector",
+			 json_pack("{s:s}", "kubernetes.io/arch", arch));
+	cloud_kube_put(f->w.s.l.cloud, "demo", set);
+}
+
+static void others(struct facts_world *f)
+{
+	arm_base(f);
+	daemon_set(f, "kept-away", "example.com/a:amd64", "amd64");
+	daemon_set(f, "made-for-it", "example.com/a:1", "arm64");
+	daemon_set(f, "collector", "example.com/a:1", NULL);
+	daemon_set(f, "shipper", "example.com/b:1-amd64", NULL);
+}
+
 static void mirror(struct facts_world *f)
 {
 	arm_base(f);
@@ -480,6 +587,17 @@ Test(cloud_plan_facts, images_must_be_made_for_the_processors_of_the_nodes)
 		 operator_amd,
 		 {"these have no arm64 images: amazon-sagemaker-hyperpod-training-operator"},
 		 {"ec2:DescribeInstanceTypes", "eks:ListAddons"}},
+		{"DaemonSets of others",
+		 GROUP,
+		 others,
+		 {"which ml.g5.xlarge has: logs/collector\"",
+		  "has arm64: logs/shipper (example.com/b:1-amd64)."},
+		 {"kube:list daemonsets"}},
+		{"DaemonSets of others",
+		 HYPERPOD,
+		 others,
+		 {"which ml.g5.xlarge has: logs/collector\""},
+		 {"kube:list daemonsets"}},
 		{"nodes of two kinds",
 		 GROUP,
 		 arm_nodes,

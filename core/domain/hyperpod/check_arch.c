@@ -10,6 +10,7 @@
  */
 #include "core/base/listing.h"
 #include "core/domain/dependency/component.h"
+#include "core/domain/hyperpod/others_arch.h"
 #include "core/domain/hyperpod/preflight.h"
 #include "core/domain/offer/wish.h"
 #include "core/domain/step/eks_access.h"
@@ -118,7 +119,7 @@ bool arch_observe(struct step_ctx *c, struct exchange *x)
 	json_array_foreach(names, i, name)
 		if (i < ADDONS_MAX && read_versions(c, x, json_string_value(name)))
 			return true;
-	return false;
+	return others_arch_observe(c, x);
 }
 
 /* --- judgement
@@ -206,6 +207,7 @@ static void judge_images(struct step_ctx *c)
 		step_not_known(c, "architecture",
 			       "whether these have arm64 images, which %s needs: %s",
 			       types, listing_text(&v.unread));
+	others_arch_judge(c, types);
 }
 
 /* "ml.c7g.xlarge": of those asked for and of those there. */

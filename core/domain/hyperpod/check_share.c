@@ -4,43 +4,71 @@
 #include "core/json/tree.h"
 
 /*
- * What the nodes of EKS keep: by the cores and by the pods that fit, and what the system
- * itself takes of a type's memory before Kubernetes counts it.
+ * What the kubelet of EKS keeps: CPU by bands of cores, memory by the pods that may run
+ * (255 MiB and 11 for each), and 100 MiB below which it evicts.
  * https://github.com/awslabs/amazon-eks-ami/blob/main/nodeadm/internal/kubelet/config.go
+ *
+ * Two things nobody tells before the node is there, so that what pods get of the memory
+ * lies between two figures. For how many pods it keeps: EKS's images count all
+ * interfaces of the default network card, HyperPod's nodes have pods on one. And what
+ * firmware and kernel take before Kubernetes counts: up to 7.5 %, which is what Karpenter
+ * reckons with.
  */
-enum {
-	KEPT_MIB = 255,
-	KEPT_MIB_OF_A_POD = 11,
-	EVICTION_MIB = 100,
-	SYSTEM_PERMILLE = 75,
-	CORES_TABLED = 4
-};
+enum { KEPT_MIB = 255, KEPT_MIB_OF_A_POD = 11, EVICTION_MIB = 100, SYSTEM_PERMILLE = 75 };
 
-static int64_t kept_cpu_m(int64_t cpus)
+static int64_t kept_cpu_m(int64_t cpu_m)
 {
-	/* Thousandths of a core, doubled: 6 %, 1 %, 0.5 % twice, then 0.25 %. */
-	static const int64_t kept_doubled[CORES_TABLED] = {120, 20, 10, 10};
+	static const struct {
+		int64_t from_m, per_10000;
+	} bands[] = {{0, 600}, {1000, 100}, {2000, 50}, {4000, 25}, {INT64_MAX, 0}};
 	int64_t sum = 0;
 
-	for (int64_t i = 0; i < cpus; i++)
-		sum += i < CORES_TABLED ? kept_doubled[i] : 5;
-	return (sum + 1) / 2;
+	for (size_t i = 0; bands[i].per_10000 && cpu_m > bands[i].from_m; i++) {
+		const int64_t to = bands[i + 1].from_m;
+
+		sum += ((cpu_m < to ? cpu_m : to) - bands[i].from_m) *
+		       bands[i].per_10000 / 10000;
+	}
+	return sum;
 }
 
-struct footprint_sum node_share(const json_t *type, int64_t threads, int64_t kept_percent)
+static int64_t kept_mib(int64_t pods)
+{
+	return KEPT_MIB + KEPT_MIB_OF_A_POD * (pods > 0 ? pods : 0) + EVICTION_MIB;
+}
+
+/* Of the default card; where EC2 tells of no cards, of all of them. */
+static int64_t interfaces(const json_t *type)
+{
+	const int64_t card = json_int_or(type, "NetworkInfo.DefaultNetworkCardIndex", 0);
+	size_t i;
+	json_t *c;
+
+	json_array_foreach(json_at(type, "NetworkInfo.NetworkCards"), i, c)
+		if (json_int_or(c, "NetworkCardIndex", 0) == card &&
+		    json_at(c, "MaximumNetworkInterfaces"))
+			return json_int_or(c, "MaximumNetworkInterfaces", 1);
+	return json_int_or(type, "NetworkInfo.MaximumNetworkInterfaces", 1);
+}
+
+struct node_share node_share(const json_t *type, int64_t threads, int64_t kept_percent)
 {
 	const int64_t slots =
 		json_int_or(type, "NetworkInfo.Ipv4AddressesPerInterface", 0) - 1;
+	const int64_t counted = slots > 0 ? interfaces(type) * slots + 2 : 0;
 	const int64_t cores = json_int_or(type, "VCpuInfo.DefaultCores", 0);
 	const int64_t all = json_int_or(type, "VCpuInfo.DefaultVCpus", 0);
 	const int64_t cpus = threads > 1 ? all : cores;
-	int64_t mib = json_int_or(type, "MemoryInfo.SizeInMiB", 0);
+	const int64_t mib = json_int_or(type, "MemoryInfo.SizeInMiB", 0);
+	const int64_t tiered = mib * kept_percent / 100;
+	const struct footprint_sum most = {.pods = slots > 0 ? slots : -1,
+					   .cpu_m = cpus * 1000 - kept_cpu_m(cpus * 1000),
+					   .memory_mib = mib - tiered - kept_mib(slots)};
+	struct node_share s = {.most = most, .least = most};
 
-	mib -= mib * SYSTEM_PERMILLE / 1000 + mib * kept_percent / 100;
-	mib -= KEPT_MIB + KEPT_MIB_OF_A_POD * (slots > 0 ? slots : 0) + EVICTION_MIB;
-	return (struct footprint_sum){.pods = slots > 0 ? slots : -1,
-				      .cpu_m = cpus * 1000 - kept_cpu_m(cpus),
-				      .memory_mib = mib};
+	s.least.memory_mib = mib - tiered - mib * SYSTEM_PERMILLE / 1000 -
+			     kept_mib(counted > slots ? counted : slots);
+	return s;
 }
 
 /* What runs once is there already where other nodes are. */
@@ -80,35 +108,74 @@ static void judge_pods(struct step_ctx *c, const json_t *type, int64_t slots)
 			(long long)once, (long long)slots, (long long)each);
 }
 
-static void judge_resources(struct step_ctx *c, const json_t *type,
-			    const struct footprint_sum *has)
+/* What is left of all nodes when the components have theirs. */
+struct rest {
+	int64_t cpu_m, memory_mib;
+	bool fits;
+};
+
+static struct rest rest_of(const struct step_ctx *c, const json_t *type,
+			   const struct footprint_sum *has)
 {
 	const int64_t count = wish_count(c);
 	const struct footprint_sum each = footprint_of_node(type), once = once_here(c);
-	const int64_t cpu = count * (has->cpu_m - each.cpu_m) - once.cpu_m;
-	const int64_t mib = count * (has->memory_mib - each.memory_mib) - once.memory_mib;
-	const bool fits = cpu >= 0 && mib >= 0 && each.cpu_m <= has->cpu_m &&
-			  each.memory_mib <= has->memory_mib;
+	struct rest r = {.cpu_m = count * (has->cpu_m - each.cpu_m) - once.cpu_m,
+			 .memory_mib = count * (has->memory_mib - each.memory_mib) -
+				       once.memory_mib};
+
+	r.fits = r.cpu_m >= 0 && r.memory_mib >= 0 && each.cpu_m <= has->cpu_m &&
+		 each.memory_mib <= has->memory_mib;
+	return r;
+}
+
+static void judge_resources(struct step_ctx *c, const json_t *type,
+			    const struct node_share *has)
+{
+	const int64_t count = wish_count(c);
+	const struct footprint_sum each = footprint_of_node(type), once = once_here(c);
+	const struct rest least = rest_of(c, type, &has->least),
+			  most = rest_of(c, type, &has->most);
 
 	step_event(c, "share",
-		   json_pack("{s:s, s:{s:I, s:I}, s:{s:I, s:I}, s:{s:I, s:I}, s:s}",
+		   json_pack("{s:s, s:{s:I, s:I, s:I}, s:{s:I, s:I}, s:{s:I, s:I}, s:I, "
+			     "s:s}",
 			     "instance_type", name_of(c, type), "node", "cpu_m",
-			     (json_int_t)has->cpu_m, "memory_mib",
-			     (json_int_t)has->memory_mib, "components", "cpu_m",
+			     (json_int_t)has->least.cpu_m, "memory_mib",
+			     (json_int_t)has->least.memory_mib, "memory_mib_at_most",
+			     (json_int_t)has->most.memory_mib, "components", "cpu_m",
 			     (json_int_t)each.cpu_m, "memory_mib",
 			     (json_int_t)each.memory_mib, "left", "cpu_m",
-			     (json_int_t)cpu, "memory_mib", (json_int_t)mib, "verdict",
-			     fits ? "fits" : "does_not_fit"));
-	if (!fits)
-		step_warn(
-			c,
-			"%lld × %s offers pods about %lldm CPU and %lld MiB a node; the "
-			"components request %lldm and %lld MiB on every node and %lldm "
-			"and %lld MiB once: some will stay Pending. Use more nodes or a larger type",
-			(long long)count, name_of(c, type), (long long)has->cpu_m,
-			(long long)has->memory_mib, (long long)each.cpu_m,
-			(long long)each.memory_mib, (long long)once.cpu_m,
-			(long long)once.memory_mib);
+			     (json_int_t)least.cpu_m, "memory_mib",
+			     (json_int_t)least.memory_mib, "margin_mib",
+			     (json_int_t)(has->most.memory_mib - has->least.memory_mib),
+			     "verdict",
+			     least.fits  ? "fits"
+			     : most.fits ? "not_known"
+					 : "does_not_fit"));
+	if (least.fits)
+		return;
+	if (most.fits) {
+		step_not_known(
+			c, "share",
+			"whether the memory of %lld × %s is enough for the components: a "
+			"node offers pods between %lld and %lld MiB, which is known when "
+			"it is there, and they request %lld MiB on every node and %lld "
+			"MiB once",
+			(long long)count, name_of(c, type),
+			(long long)has->least.memory_mib, (long long)has->most.memory_mib,
+			(long long)each.memory_mib, (long long)once.memory_mib);
+		return;
+	}
+	step_warn(
+		c,
+		"%lld × %s offers pods about %lldm CPU and at most %lld MiB a node; the "
+		"components request %lldm and %lld MiB on every node and %lldm "
+		"and %lld MiB once: some will stay Pending. Use more nodes or a "
+		"larger type",
+		(long long)count, name_of(c, type), (long long)has->most.cpu_m,
+		(long long)(has->most.memory_mib > 0 ? has->most.memory_mib : 0),
+		(long long)each.cpu_m, (long long)each.memory_mib, (long long)once.cpu_m,
+		(long long)once.memory_mib);
 }
 
 /* Devices that no plugin offers to pods, nodes that no agent watches. */
@@ -135,13 +202,13 @@ void share_judge(struct step_ctx *c, const json_t *types)
 	json_t *type;
 
 	json_array_foreach(types, i, type) {
-		const struct footprint_sum has =
+		const struct node_share has =
 			node_share(type, json_int_or(c->input, "threads_per_core", 0),
 				   json_int_or(c->data, "kept_percent", 0));
 
 		judge_placement(c, type);
-		if (has.pods >= 0)
-			judge_pods(c, type, has.pods);
+		if (has.most.pods >= 0)
+			judge_pods(c, type, has.most.pods);
 		else
 			step_not_known(c, "pods", "how many pods fit on a node of %s",
 				       name_of(c, type));

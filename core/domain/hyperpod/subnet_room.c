@@ -1,6 +1,7 @@
 #include "core/domain/hyperpod/subnet_room.h"
 
 #include "core/domain/hyperpod/hyperpod.h"
+#include "core/domain/network/cni.h"
 #include "core/domain/network/compute_subnet.h"
 #include "core/domain/offer/group_takes.h"
 #include "core/domain/offer/wish.h"
@@ -35,31 +36,45 @@ int64_t node_addresses(const json_t *type, const char *interface_mode, bool pref
 	return per_interface;
 }
 
-/* How the cluster's CNI is told to take addresses. */
-static bool takes_prefixes(const struct step_ctx *c)
+/* What the node takes itself; its pods the rest. */
+static int64_t own_addresses(const json_t *type, const char *interface_mode)
 {
-	const json_t *env = json_at(saw(c, "cni"), "spec.template.spec.containers.0.env");
+	return node_addresses(type, interface_mode, false) -
+	       node_addresses(type, "efa-only", false) + 1;
+}
 
-	return streq(
-		json_str_at(json_find(env, "name", "ENABLE_PREFIX_DELEGATION"), "value"),
-		"true");
+/* Which of a node's addresses. */
+enum share { ALL, OF_NODE, OF_PODS };
+
+static int64_t addresses_of(struct step_ctx *c, const json_t *type, enum share share)
+{
+	const char *mode = wish_str(c, "interface_mode");
+
+	switch (share) {
+	case OF_NODE:
+		return own_addresses(type, mode);
+	case OF_PODS:
+		return node_addresses(type, "efa-only", cni_takes_prefixes(c));
+	case ALL:
+		break;
+	}
+	return node_addresses(type, mode, cni_takes_prefixes(c));
 }
 
 /* Of the hungriest type: any of them may come. */
-static int64_t addresses_each(struct step_ctx *c)
+static int64_t addresses_each(struct step_ctx *c, enum share share)
 {
 	const json_t *types = json_at(saw(c, "type"), "InstanceTypes");
-	const char *mode = wish_str(c, "interface_mode");
 	int64_t most = 0;
 	size_t i;
 	json_t *type;
 
 	json_array_foreach(types, i, type) {
-		const int64_t n = node_addresses(type, mode, takes_prefixes(c));
+		const int64_t n = addresses_of(c, type, share);
 
 		most = n > most ? n : most;
 	}
-	return most > 0 ? most : node_addresses(NULL, mode, takes_prefixes(c));
+	return most > 0 ? most : addresses_of(c, NULL, share);
 }
 
 /*
@@ -116,14 +131,7 @@ bool subnet_room_observe(struct step_ctx *c, struct exchange *x)
 	       (room_subnet(c) &&
 		read_aws(c, x, "subnet", AWS_EC2_DescribeSubnets,
 			 json_packf(c->arena, "{s:[s]}", "SubnetIds", room_subnet(c)))) ||
-	       (room_subnet(c) && hyperpod_read(c, x)) ||
-	       (json_at(c->data, "eks.endpoint") &&
-		read_kube(c, x, "cni",
-			  &(struct kube_request){.verb = KUBE_GET,
-						 .api = "apps/v1",
-						 .plural = "daemonsets",
-						 .ns = "kube-system",
-						 .name = "aws-node"}));
+	       (room_subnet(c) && hyperpod_read(c, x)) || cni_observe(c, x);
 }
 
 bool given_room_observe(struct step_ctx *c, struct exchange *x)
@@ -135,71 +143,131 @@ bool given_room_observe(struct step_ctx *c, struct exchange *x)
 static void say_unread(struct step_ctx *c)
 {
 	if (room_subnet(c) && saw_refused(c, "hyperpod"))
-		step_not_known(
-			c, "addresses",
-			"how many addresses of %s are reserved for nodes that are starting (%s)",
-			room_subnet(c), saw_why(c, "hyperpod"));
-	if (saw_missing(c, "cni"))
-		step_not_known(
-			c, "addresses",
-			"how this cluster's network plugin assigns addresses: it has no DaemonSet kube-system/aws-node");
-	if (saw_refused(c, "cni"))
 		step_not_known(c, "addresses",
-			       "whether the VPC CNI uses prefix delegation (%s)",
-			       saw_why(c, "cni"));
-}
-
-static void judge(struct step_ctx *c, bool keep)
-{
-	const int64_t each = addresses_each(c);
-	const int64_t need = each * wish_more(c);
-	const int64_t owed = each * promised(c) + reserved(c);
-	const json_t *subnet = json_at(saw(c, "subnet"), "Subnets.0");
-	/* EC2 keeps five addresses of every subnet; ours is new when it has no id. */
-	const int64_t fresh = (1 << (32 - COMPUTE_SUBNET_BITS)) - 5;
-	const int64_t free = json_int_or(subnet, "AvailableIpAddressCount",
-					 room_subnet(c) ? -1 : fresh);
-	const int64_t left = free - owed;
-	json_t *found;
-
-	say_unread(c);
-	if (free < 0) {
-		step_not_known(c, "addresses",
-			       "whether %lld addresses are free in the subnet %s",
-			       (long long)need, room_subnet(c));
-		return;
-	}
+			       "how many addresses of %s are reserved for nodes that are "
+			       "starting (%s)",
+			       room_subnet(c), saw_why(c, "hyperpod"));
+	cni_say_unread(c);
 	if (json_len_at(saw(c, "type"), "InstanceTypes") < json_array_size(wish_types(c)))
 		step_not_known(c, "addresses",
 			       "the number of addresses that a node of %s needs: %lld "
 			       "are assumed",
-			       wish_types_text(c), (long long)each);
-	if (left < need) {
-		struct err *e = step_fail(
-			c, ERR_QUOTA,
-			"The subnet %s has %lld free addresses, %s%lld are needed",
-			room_subnet(c) ? room_subnet(c) : "that is made", (long long)free,
-			owed ? arena_printf(
-				       c->arena,
-				       "%lld of them are reserved for nodes that are "
-				       "starting or for the control plane, ",
-				       (long long)owed)
-			     : "",
-			(long long)need);
-		err_field(e, "/count",
-			  arena_printf(c->arena, "%lld", (long long)wish_more(c)),
-			  arena_printf(c->arena,
-				       "at most %lld nodes of %lld addresses each",
-				       (long long)(left > 0 ? left / each : 0),
-				       (long long)each));
-		err_fix(e, "Request fewer nodes, use interface mode efa-only, or use "
-			   "another zone.");
+			       wish_types_text(c), (long long)addresses_each(c, ALL));
+}
+
+/* A subnet, and what is asked of it. */
+struct pool {
+	const char *name; /* the subnet's id; NULL: it is made */
+	const char *whose;
+	int64_t free; /* < 0: not known */
+	int64_t each, reserved;
+};
+
+/* NULL: it does not fit, or is not known. */
+static json_t *judge_pool(struct step_ctx *c, const struct pool *p)
+{
+	const int64_t need = p->each * wish_more(c);
+	const int64_t owed = p->each * promised(c) + p->reserved;
+	const int64_t left = p->free - owed;
+	struct err *e;
+
+	if (p->free < 0) {
+		step_not_known(c, "addresses",
+			       "whether %lld addresses are free in the subnet %s",
+			       (long long)need, p->name);
+		return NULL;
+	}
+	if (left >= need)
+		return json_pack("{s:s*, s:s*, s:I, s:I, s:I, s:I, s:I, s:s}",
+				 "subnet_id", p->name, "of", p->whose, "each",
+				 (json_int_t)p->each, "needed", (json_int_t)need, "free",
+				 (json_int_t)left, "promised", (json_int_t)owed, "left",
+				 (json_int_t)(left - need), "verdict", "fits");
+	e = step_fail(c, ERR_QUOTA,
+		      "The subnet %s%s has %lld free addresses, %s%lld are needed",
+		      p->name ? p->name : "that is made",
+		      p->whose ? arena_printf(c->arena, " of the %s", p->whose) : "",
+		      (long long)p->free,
+		      owed ? arena_printf(c->arena,
+					  "%lld of them are reserved for nodes that are "
+					  "starting or for the control plane, ",
+					  (long long)owed)
+			   : "",
+		      (long long)need);
+	err_field(e, "/count", arena_printf(c->arena, "%lld", (long long)wish_more(c)),
+		  arena_printf(c->arena, "at most %lld nodes of %lld addresses each",
+			       (long long)(left > 0 ? left / p->each : 0),
+			       (long long)p->each));
+	err_fix(e, "Request fewer nodes, use interface mode efa-only, or use another "
+		   "zone.");
+	return NULL;
+}
+
+static int64_t free_in(const json_t *subnet, int64_t otherwise)
+{
+	return json_int_or(subnet, "AvailableIpAddressCount", otherwise);
+}
+
+/* With custom networking: where the pods of new nodes are. NULL: in the nodes' subnet, or
+ * not known, which is said. */
+static const json_t *pods_elsewhere(struct step_ctx *c, const json_t *subnet)
+{
+	const char *zone = json_str_at(subnet, "AvailabilityZone"), *why = NULL;
+	const char *id = json_str_at(subnet, "AvailabilityZoneId");
+	const json_t *found;
+	bool none;
+
+	if (!zone)
+		zone = json_str_at(c->data, "subnet.zone");
+	if (!id)
+		id = json_str_at(c->data, "subnet.zone_id");
+	found = cni_pod_subnet(c, zone, id, &why, &none);
+	if (none)
+		step_warn(c,
+			  "the VPC CNI uses custom networking, and %s %s: pods on the "
+			  "new nodes get no addresses. Create an ENIConfig for the zone",
+			  why, zone);
+	else if (!found)
+		step_not_known(c, "addresses",
+			       "in which subnet the pods of the new nodes are, since the "
+			       "VPC CNI uses custom networking (%s)",
+			       why);
+	return found;
+}
+
+static void judge(struct step_ctx *c, bool keep)
+{
+	const json_t *subnet = json_at(saw(c, "subnet"), "Subnets.0"), *pods = NULL;
+	/* EC2 keeps five addresses of every subnet; ours is new when it has no id. */
+	const int64_t fresh = (1 << (32 - COMPUTE_SUBNET_BITS)) - 5;
+	struct pool p = {.name = room_subnet(c),
+			 .free = free_in(subnet, room_subnet(c) ? -1 : fresh),
+			 .reserved = reserved(c)};
+	json_t *found;
+
+	say_unread(c);
+	if (cni_is_custom(c))
+		pods = pods_elsewhere(c, subnet);
+	if (pods && streq(json_str_at(pods, "SubnetId"), p.name))
+		pods = NULL;
+	p.each = addresses_each(c, cni_is_custom(c) && pods ? OF_NODE : ALL);
+	found = judge_pool(c, &p);
+	if (found && pods) {
+		const struct pool q = {.name = json_str_at(pods, "SubnetId"),
+				       .whose = "pods",
+				       .free = free_in(pods, -1),
+				       .each = addresses_each(c, OF_PODS)};
+		json_t *second = judge_pool(c, &q);
+
+		if (second)
+			step_event(c, "addresses", second);
+	}
+	if (!found)
+		return;
+	if (c->verdict.kind != VERDICT_NONE) {
+		json_decref(found);
 		return;
 	}
-	found = json_pack("{s:I, s:I, s:I, s:I, s:I, s:s}", "each", (json_int_t)each,
-			  "needed", (json_int_t)need, "free", (json_int_t)left,
-			  "promised", (json_int_t)owed, "left", (json_int_t)(left - need),
-			  "verdict", "fits");
 	if (keep)
 		step_save(c, "addresses", json_incref(found));
 	step_event(c, "addresses", found);

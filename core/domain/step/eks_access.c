@@ -20,6 +20,33 @@ void eks_target(const struct step_ctx *c, struct kube_target *ret)
 	ret->cluster_name = eks_name(c);
 }
 
+static bool reach(struct step_ctx *c, struct kube_target *ret)
+{
+	const json_t *cluster = json_at(saw(c, "eks"), "cluster");
+	const char *ca = json_str_at(cluster, "certificateAuthority.data");
+
+	if (json_at(c->data, "eks.endpoint")) {
+		eks_target(c, ret);
+		return true;
+	}
+	*ret = (struct kube_target){.endpoint = json_str_at(cluster, "endpoint"),
+				    .ca_pem =
+					    ca ? base64_decode(c->arena, ca, NULL) : NULL,
+				    .cluster_name = eks_name(c)};
+	return ret->endpoint && ret->ca_pem;
+}
+
+bool eks_read_kube(struct step_ctx *c, struct exchange *x, const char *key,
+		   const struct kube_request *r)
+{
+	struct kube_target t;
+
+	if (!reach(c, &t) || !read_kube(c, x, key, r))
+		return false;
+	x->target = t;
+	return true;
+}
+
 void eks_save(struct step_ctx *c, const json_t *cluster)
 {
 	const char *ca = json_str_at(cluster, "certificateAuthority.data");

@@ -13,6 +13,12 @@
 
 /* From data.eks; placeholders while planning. */
 void eks_target(const struct step_ctx *c, struct kube_target *ret);
+/*
+ * read_kube() in a step that comes before EKS_ACCESS_STEP: of data.eks, else of what its
+ * read "eks" has told. false, too, when there is no API to ask.
+ */
+bool eks_read_kube(struct step_ctx *c, struct exchange *x, const char *key,
+		   const struct kube_request *r);
 /* The EKS name a step works on: data.eks.name, input.eks_name or the target. */
 const char *eks_name(const struct step_ctx *c);
 /* Saves data.eks from the `cluster` object of DescribeCluster. */
