@@ -1,6 +1,7 @@
 /* The managed features of a cluster: how they stand, and what should be. */
 #include "core/domain/feature/feature.h"
 #include "core/domain/feature/kinds.h"
+#include "core/domain/not_known.h"
 #include "core/domain/operation_out.h"
 #include "core/domain/site/cluster.h"
 #include "core/domain/site/cluster_in.h"
@@ -44,11 +45,10 @@ static const struct field part_out[] = {
 static const struct field feature_out[] = {
 	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name of the feature."),
 	OUT("title", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Display name."),
-	OUT("enabled", FIELD_BOOL, .flags = FIELD_REQUIRED,
-	    .doc = "Whether the feature is ready to use."),
+	OUT("enabled", FIELD_BOOL, .doc = "Whether the feature is ready to use."),
 	OUT("state", FIELD_STR, .flags = FIELD_REQUIRED,
-	    .doc = "disabled, pending, enabled, failed, foreign (created by others) or "
-		   "partial (parts are missing or differ)."),
+	    .doc = "disabled, pending, enabled, failed, foreign (created by others), "
+		   "partial (parts are missing or differ) or not_known."),
 	TEXT("version", "Version of its add-on."),
 	TEXT("status", "Status reported by AWS."),
 	TEXT("trouble", "Problem reported by AWS."),
@@ -56,16 +56,17 @@ static const struct field feature_out[] = {
 	    .doc = "Tiered checkpointing: percentage of node memory."),
 	{.name = "parts",
 	 .type = FIELD_OBJECT,
-	 .flags = FIELD_REQUIRED | FIELD_MANY,
+	 .flags = FIELD_MANY,
 	 .fields = part_out,
 	 .doc = "Parts of the feature and their state."},
 	{.name = "needs",
 	 .type = FIELD_OBJECT,
-	 .flags = FIELD_REQUIRED | FIELD_MANY,
+	 .flags = FIELD_MANY,
 	 .fields = need_out,
 	 .doc = "Prerequisites: current and required values."},
-	OUT("users", FIELD_STRS, .flags = FIELD_REQUIRED,
+	OUT("users", FIELD_STRS,
 	    .doc = "What depends on the feature. Disabling it ends these or breaks them."),
+	NOT_KNOWN_OUT,
 	FIELD_END};
 
 static const struct field get_features_out[] = {
@@ -77,34 +78,67 @@ static const struct field get_features_out[] = {
 	 .doc = "Features in the order in which they are enabled."},
 	OUT("observed_at", FIELD_STR, .flags = FIELD_REQUIRED,
 	    .doc = "Time of the observation."),
+	NOT_KNOWN_OUT,
 	FIELD_END};
 
-/* The reads of a step without an operation: nothing is changed by them. */
-static bool read_now(struct step_ctx *s, struct call *c, const struct exchange *x,
-		     struct err *e)
+/*
+ * The reads of a step without an operation: nothing is changed by them. One that has no
+ * answer is remembered as such (saw_refused), and the others are made all the same.
+ */
+static void read_now(struct step_ctx *s, struct call *c, const struct exchange *x)
 {
-	struct answer ans;
+	struct answer ans = {.via = x->via,
+			     .call = exchange_name(x, c->arena),
+			     .code = "",
+			     .message = "the cloud answers too slowly",
+			     .request_id = "",
+			     .errc = ERR_DEADLINE};
 
-	if (c->clock->mono_ms(c->clock) > call_read_deadline(c)) {
-		err_set(e, ERR_DEADLINE, "The cloud answers too slowly");
-		return false;
-	}
-	runner_exchange(c->cloud, x, NULL, c->arena, &ans);
-	if (!ans.ok && ans.errc != ERR_CLOUD_NOT_FOUND) {
-		err_set(e, ans.errc, "%s failed", ans.call);
-		return err_because(e, ans.call, ans.code, ans.message, ans.request_id);
-	}
+	if (c->clock->mono_ms(c->clock) <= call_read_deadline(c))
+		runner_exchange(c->cloud, x, NULL, c->arena, &ans);
 	read_seen(s, &ans);
-	return true;
 }
 
-static bool read_eks(struct step_ctx *s, struct call *c, struct err *e)
+/* What a section of a feature is made of; a read that another section has made is its. */
+static void read_section(struct step_ctx *s, struct call *c, const struct feature *f,
+			 unsigned parts, const char *what, json_t *row)
+{
+	struct step_ctx at = *s;
+	struct exchange x = {.via = VIA_NONE};
+	const char *key;
+	json_t *entry;
+
+	at.seen = json_new_object(c->arena);
+	while (survey_observe(&at, &x, f, parts)) {
+		key = json_str_or(at.seen, "_reading", "");
+		entry = json_object_get(s->seen, key);
+		if (entry) {
+			json_object_set(at.seen, key, entry);
+			continue;
+		}
+		read_now(&at, c, &x);
+		entry = json_object_get(at.seen, key);
+		if (!json_object_get(entry, "next"))
+			json_object_set(s->seen, key, entry);
+	}
+	json_object_foreach(at.seen, key, entry)
+		if (json_is_object(entry) && saw_refused(&at, key))
+			not_known(row, what, json_str_or(entry, "call", ""),
+				  saw_why(&at, key));
+}
+
+/* false: there is none, or it is no cluster yet. What EKS does not tell is noted. */
+static bool read_eks(struct step_ctx *s, struct call *c, json_t *answer, struct err *e)
 {
 	struct exchange x = {.via = VIA_NONE};
 
 	while (eks_access_observe(s, &x))
-		if (!read_now(s, c, &x, e))
-			return false;
+		read_now(s, c, &x);
+	if (saw_refused(s, "eks")) {
+		not_known(answer, "features", json_str_or(s->seen, "eks.call", ""),
+			  saw_why(s, "eks"));
+		return true;
+	}
 	if (!saw_ok(s, "eks")) {
 		err_set(e, ERR_CLOUD_NOT_FOUND, "There is no EKS cluster named %s",
 			eks_name(s));
@@ -126,24 +160,61 @@ static bool is_on(const char *status)
 	       streq(status, "InService");
 }
 
-static json_t *feature_row(struct step_ctx *s, const struct feature *f)
+static bool knows(const json_t *row, const char *what)
 {
-	json_t *parts = feature_chain(s, f);
-	const char *state = feature_state(s, f, parts);
+	return !json_find(json_at(row, "not_known"), "what", what);
+}
+
+static void put_status(struct step_ctx *s, const struct feature *f, json_t *row)
+{
 	const int64_t share =
 		json_int_or(saw(s, "hyperpod"),
 			    "TieredStorageConfig.InstanceMemoryAllocationPercentage", 0);
-	const bool works = streq(state, "enabled") || streq(state, "partial") ||
-			   streq(state, "foreign");
-	json_t *row = json_pack(
-		"{s:s, s:s, s:b, s:s, s:s*, s:s*, s:s*, s:O, s:O, s:O}", "name", f->name,
-		"title", f->title, "enabled", works && is_on(feature_status(s, f)),
-		"state", state, "version", feature_version(s, f), "status",
-		feature_status(s, f), "trouble", feature_trouble(s, f), "parts", parts,
-		"needs", feature_needs(s, f), "users", feature_users(s, f->name));
 
+	json_put_str(row, "version", feature_version(s, f));
+	json_put_str(row, "status", feature_status(s, f));
+	json_put_str(row, "trouble", feature_trouble(s, f));
 	if (f->id == FEATURE_TIERED && share > 0)
 		json_put_int(row, "memory_percent", share);
+}
+
+static void put_state(struct step_ctx *s, const struct feature *f, const json_t *parts,
+		      json_t *row)
+{
+	const char *state = feature_state(s, f, parts);
+	const bool works = streq(state, "enabled") || streq(state, "partial") ||
+			   streq(state, "foreign");
+
+	json_put_str(row, "state", state);
+	json_put_bool(row, "enabled", works && is_on(feature_status(s, f)));
+}
+
+static json_t *feature_row(struct step_ctx *s, struct call *c, const struct feature *f,
+			   bool told)
+{
+	json_t *row = json_packf(c->arena, "{s:s, s:s, s:s}", "name", f->name, "title",
+				 f->title, "state", "not_known");
+	json_t *parts;
+
+	if (!told)
+		return row;
+	read_section(s, c, f, 0, "status", row);
+	read_section(s, c, f, SURVEY_NEEDS, "needs", row);
+	read_section(s, c, f, SURVEY_CHAIN, "parts", row);
+	read_section(s, c, f, SURVEY_USERS, "users", row);
+	survey_save(s, f);
+	if (knows(row, "status"))
+		put_status(s, f, row);
+	if (knows(row, "parts")) {
+		parts = feature_chain(s, f);
+		json_put(row, "parts", json_incref(parts));
+		if (knows(row, "status"))
+			put_state(s, f, parts, row);
+	}
+	if (knows(row, "needs"))
+		json_put(row, "needs", json_incref(feature_needs(s, f)));
+	if (knows(row, "users"))
+		json_put(row, "users", json_incref(feature_users(s, f->name)));
 	return row;
 }
 
@@ -151,7 +222,7 @@ static bool run_get_features(struct call *c, const void *in, struct reply *ret,
 			     struct err *e)
 {
 	const struct of_cluster *q = in;
-	json_t *items = json_new_list(c->arena);
+	json_t *items = json_new_list(c->arena), *answer = json_new_object(c->arena);
 	struct cluster k;
 	struct step_ctx s = {.arena = c->arena,
 			     .cfg = c->cfg,
@@ -168,22 +239,16 @@ static bool run_get_features(struct call *c, const void *in, struct reply *ret,
 	s.target = k.name;
 	s.input = json_packf(c->arena, "{s:s*, s:s*}", "eks_name", k.eks_name,
 			     "hyperpod_name", k.hyperpod_name);
-	if (!read_eks(&s, c, e))
+	if (!read_eks(&s, c, answer, e))
 		return false;
-	for (size_t i = 0; i < FEATURES_; i++) {
-		struct exchange x = {.via = VIA_NONE};
-
-		while (survey_observe(&s, &x, &features[i],
-				      SURVEY_NEEDS | SURVEY_CHAIN | SURVEY_USERS))
-			if (!read_now(&s, c, &x, e))
-				return false;
-		survey_save(&s, &features[i]);
-		json_push(items, feature_row(&s, &features[i]));
-	}
-	reply_tree(c, ret,
-		   json_packf(c->arena, "{s:s, s:O, s:s}", "cluster", k.name, "items",
-			      items, "observed_at",
-			      time_rfc3339(c->clock->wall_ms(c->clock), at)));
+	for (size_t i = 0; i < FEATURES_; i++)
+		json_push(items, json_incref(feature_row(&s, c, &features[i],
+							 knows(answer, "features"))));
+	json_put_str(answer, "cluster", k.name);
+	json_put(answer, "items", json_incref(items));
+	json_put_str(answer, "observed_at",
+		     time_rfc3339(c->clock->wall_ms(c->clock), at));
+	reply_tree(c, ret, answer);
 	return true;
 }
 

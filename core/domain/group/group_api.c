@@ -3,6 +3,7 @@
 #include "core/domain/group/group_in.h"
 #include "core/domain/group/group_out.h"
 #include "core/domain/hyperpod/subnet_room.h"
+#include "core/domain/not_known.h"
 #include "core/domain/offer/cached.h"
 #include "core/domain/offer/quota_name.h"
 #include "core/domain/site/cluster.h"
@@ -133,30 +134,40 @@ static bool addresses_each(struct call *c, const json_t *item, int64_t *ret,
 			 &ignored, e))
 		return false;
 	json_array_foreach(types ? types : one, i, v) {
-		const int64_t n = node_addresses(
+		const json_t *type =
 			json_find(json_at(all, "InstanceTypes"), "InstanceType",
-				  ec2_type(json_string_value(v))),
-			mode, false);
+				  ec2_type(json_string_value(v)));
+		const int64_t n = type ? node_addresses(type, mode, false) : 0;
 
 		*ret = n > *ret ? n : *ret;
 	}
 	return true;
 }
 
-/* Without it, when the cloud does not say: the rest is worth showing. */
+/* The rest is worth showing without it. */
 static void put_addresses(struct call *c, json_t *item)
 {
 	const char *subnet = json_str_at(item, "subnet_ids.0");
 	json_t *out = NULL;
 	int64_t each = 0, left;
-	struct err ignored;
+	struct err e = {0};
 
-	if (!subnet || !addresses_each(c, item, &each, &ignored) || each <= 0 ||
+	if (!subnet)
+		return;
+	if (!addresses_each(c, item, &each, &e) ||
 	    !aws_read(c->cloud->aws, AWS_EC2_DescribeSubnets,
 		      json_packf(c->arena, "{s:[s]}", "SubnetIds", subnet),
-		      call_read_deadline(c), c->arena, &out, &ignored))
+		      call_read_deadline(c), c->arena, &out, &e)) {
+		not_known_err(item, "addresses", &e);
 		return;
-	left = json_int_or(out, "Subnets.0.AvailableIpAddressCount", 0);
+	}
+	left = json_int_or(out, "Subnets.0.AvailableIpAddressCount", -1);
+	if (each <= 0 || left < 0) {
+		not_known(item, "addresses", "",
+			  each <= 0 ? "EC2 does not list the instance type"
+				    : "EC2 does not tell the free addresses");
+		return;
+	}
 	json_put(item, "addresses",
 		 json_pack("{s:s, s:I, s:I, s:I}", "subnet_id", subnet, "each_node",
 			   (json_int_t)each, "free_now", (json_int_t)left,

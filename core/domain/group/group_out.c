@@ -1,5 +1,6 @@
 #include "core/domain/group/group_out.h"
 
+#include "core/domain/not_known.h"
 #include "core/domain/offer/wish.h"
 #include "core/json/tree.h"
 
@@ -67,6 +68,7 @@ const struct field get_group_out[] = {
 	 .type = FIELD_OBJECT,
 	 .fields = addresses_out,
 	 .doc = "Addresses that each node needs, and addresses left in the subnet."},
+	NOT_KNOWN_OUT,
 	OPEN("details", "All details of the group from SageMaker, unchanged."),
 	OUT("observed_at", FIELD_STR, .flags = FIELD_REQUIRED,
 	    .doc = "Time of the observation."),

@@ -376,6 +376,9 @@ json_t *pending_explain(const struct pending_world *w, const json_t *pod)
 
 	if (is_other_matter(scheduler))
 		best = (struct word){.code = PENDING_SCHEDULER, .reason = scheduler};
+	else if (w->unread)
+		best = (struct word){.code = PENDING_NOT_KNOWN,
+				     .reason = "the reason is not known: see not_known"};
 	else
 		json_array_foreach(w->pools, i, pool) {
 			const struct word word = judge_pool(w, &want, pool);

@@ -31,7 +31,8 @@
 	X(MISMATCH, "no_match")        /* selector, affinity or taints */                \
 	X(NOT_READY, "pool_not_ready") /* the pool or its class */                       \
 	X(NO_POOL, "no_pool")          /* there is none: nothing makes nodes */          \
-	X(SCHEDULER, "scheduler")      /* no matter of nodes: its own words */
+	X(SCHEDULER, "scheduler")      /* no matter of nodes: its own words */           \
+	X(NOT_KNOWN, "not_known")      /* what it is judged by could not be read */
 
 enum pending_code {
 #define X(name, word) PENDING_##name,
@@ -48,6 +49,7 @@ struct pending_world {
 	const json_t *events;         /* of Kubernetes */
 	const json_t *cluster_events; /* ListClusterEvents' Events */
 	const json_t *types;          /* EC2's InstanceTypes */
+	bool unread; /* some of it could not be read: no reason follows from the rest */
 };
 
 /* Waits for a node: not placed, not ended, and the scheduler has said no. */

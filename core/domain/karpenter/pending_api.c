@@ -2,6 +2,7 @@
 #include "core/domain/karpenter/karpenter.h"
 #include "core/domain/karpenter/live.h"
 #include "core/domain/karpenter/pending.h"
+#include "core/domain/not_known.h"
 #include "core/domain/offer/cached.h"
 #include "core/domain/pod/pod.h"
 #include "core/domain/site/cluster.h"
@@ -77,6 +78,7 @@ static const struct field list_out[] = {
 	 .doc = "Sorted by namespace and name."},
 	OUT("next_cursor", FIELD_STR, .flags = FIELD_REQUIRED | FIELD_NULLABLE,
 	    .doc = "Pass as cursor to get the next page. Null on the last page."),
+	NOT_KNOWN_OUT,
 	FIELD_END};
 
 /* One page of what is Pending; of it, what waits for a node. */
@@ -111,21 +113,26 @@ static bool waiting_pods(struct call *c, const struct kube_target *t,
 	return true;
 }
 
-/* Clusters that are not Continuous have no events: then nothing is known of them. */
+/* Clusters that are not Continuous have no events: that is no missing answer. */
 static void read_cluster_events(struct call *c, const char *cluster,
-				struct pending_world *w)
+				struct pending_world *w, json_t *answer)
 {
 	struct cluster k;
-	struct err ignored;
+	struct err e = {0};
 	json_t *out;
 
-	if (cluster_mean(c, cluster, &k, &ignored) &&
-	    aws_read(c->cloud->aws, AWS_SAGEMAKER_ListClusterEvents,
+	if (!cluster_mean(c, cluster, &k, &e))
+		return;
+	if (aws_read(c->cloud->aws, AWS_SAGEMAKER_ListClusterEvents,
 		     json_packf(c->arena, "{s:s, s:i}", "ClusterName",
 				k.hyperpod_name ? k.hyperpod_name : k.name, "MaxResults",
 				100),
-		     call_read_deadline(c), c->arena, &out, &ignored))
+		     call_read_deadline(c), c->arena, &out, &e))
 		w->cluster_events = json_at(out, "Events");
+	else if (e.code != ERR_CLOUD_REFUSED && e.code != ERR_CLOUD_NOT_FOUND) {
+		w->unread = true;
+		not_known_err(answer, "events of the cluster", &e);
+	}
 }
 
 /* Of the cluster's events, which are many, those of launches that failed. */
@@ -146,28 +153,44 @@ static bool failed_launches(struct call *c, const struct kube_target *t, json_t 
 	return true;
 }
 
-static bool read_world(struct call *c, const char *cluster, const struct kube_target *t,
-		       struct pending_world *w, struct err *e)
+static const json_t *read_list(struct call *c, const struct kube_target *t,
+			       const char *api, const char *plural,
+			       struct pending_world *w, json_t *answer)
 {
-	json_t *pools, *classes, *claims, *events = NULL, *types;
-	int64_t at_ms;
+	struct err e = {0};
+	json_t *items = NULL;
 	bool served;
 
-	if (!live_list(c, t, KARPENTER_API, KARPENTER_POOLS, &pools, &served, e) ||
-	    !live_list(c, t, KARPENTER_CLASS_API, KARPENTER_CLASSES, &classes, &served,
-		       e) ||
-	    !live_list(c, t, KARPENTER_API, KARPENTER_CLAIMS, &claims, &served, e) ||
-	    !failed_launches(c, t, &events, e) ||
-	    !cached_read(c, AWS_EC2_DescribeInstanceTypes, NULL, TYPES_AGE_S, &types,
-			 &at_ms, e))
-		return false;
-	w->pools = pools;
-	w->classes = classes;
-	w->claims = claims;
+	if (live_list(c, t, api, plural, &items, &served, &e))
+		return items;
+	w->unread = true;
+	not_known_err(answer, plural, &e);
+	return NULL;
+}
+
+static void read_world(struct call *c, const char *cluster, const struct kube_target *t,
+		       struct pending_world *w, json_t *answer)
+{
+	struct err e = {0};
+	json_t *events = NULL, *types = NULL;
+	int64_t at_ms;
+
+	w->pools = read_list(c, t, KARPENTER_API, KARPENTER_POOLS, w, answer);
+	w->classes = read_list(c, t, KARPENTER_CLASS_API, KARPENTER_CLASSES, w, answer);
+	w->claims = read_list(c, t, KARPENTER_API, KARPENTER_CLAIMS, w, answer);
+	if (!failed_launches(c, t, &events, &e)) {
+		w->unread = true;
+		not_known_err(answer, "launches that failed", &e);
+	}
+	err_clear(&e);
+	if (!cached_read(c, AWS_EC2_DescribeInstanceTypes, NULL, TYPES_AGE_S, &types,
+			 &at_ms, &e)) {
+		w->unread = true;
+		not_known_err(answer, "instance types", &e);
+	}
 	w->events = events;
 	w->types = json_at(types, "InstanceTypes");
-	read_cluster_events(c, cluster, w);
-	return true;
+	read_cluster_events(c, cluster, w, answer);
 }
 
 static bool run_list(struct call *c, const void *in, struct reply *ret, struct err *e)
@@ -176,19 +199,21 @@ static bool run_list(struct call *c, const void *in, struct reply *ret, struct e
 	struct pending_world w = {.arena = c->arena,
 				  .now_ms = c->clock->wall_ms(c->clock)};
 	json_t *pods = json_new_list(c->arena), *items = json_new_list(c->arena), *pod;
+	json_t *answer = json_new_object(c->arena);
 	struct kube_target t;
 	const char *next = NULL;
 	size_t i;
 
 	if (!pod_target(c, q->cluster, &t, NULL, e) ||
-	    !waiting_pods(c, &t, q, pods, &next, e) ||
-	    (json_array_size(pods) && !read_world(c, q->cluster, &t, &w, e)))
+	    !waiting_pods(c, &t, q, pods, &next, e))
 		return false;
+	if (json_array_size(pods))
+		read_world(c, q->cluster, &t, &w, answer);
 	json_array_foreach(pods, i, pod)
 		json_push(items, pending_explain(&w, pod));
-	reply_tree(
-		c, ret,
-		json_packf(c->arena, "{s:O, s:s?}", "items", items, "next_cursor", next));
+	json_put(answer, "items", json_incref(items));
+	json_put(answer, "next_cursor", next ? json_string(next) : json_null());
+	reply_tree(c, ret, answer);
 	return true;
 }
 

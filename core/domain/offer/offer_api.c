@@ -1,7 +1,9 @@
 /* What can be had: zones and instance types. */
 #include <string.h>
 
+#include "core/domain/not_known.h"
 #include "core/domain/offer/cached.h"
+#include "core/domain/offer/instance_types.h"
 #include "core/domain/offer/quota_name.h"
 #include "core/domain/offer/usage.h"
 #include "core/domain/offer/zones.h"
@@ -116,8 +118,7 @@ static const struct field type_out[] = {
 	OUT("gpu_memory_mib", FIELD_INT, .doc = "Total GPU memory."),
 	OUT("efa_interfaces", FIELD_INT, .flags = FIELD_REQUIRED,
 	    .doc = "EFA interfaces."),
-	OUT("zones", FIELD_STRS, .flags = FIELD_REQUIRED,
-	    .doc = "IDs of the zones that offer the type."),
+	OUT("zones", FIELD_STRS, .doc = "IDs of the zones that offer the type."),
 	OUT("quota", FIELD_NUM, .doc = "On-demand quota, in nodes."),
 	OUT("used", FIELD_INT,
 	    .doc = "On-demand nodes of all clusters, including those that are "
@@ -126,37 +127,77 @@ static const struct field type_out[] = {
 	FIELD_END};
 
 static const struct field types_out[] = {
-	ITEMS(type_out, "Instance types, sorted by name."), OBSERVED_AT, FIELD_END};
+	ITEMS(type_out, "Instance types, sorted by name."), OBSERVED_AT, NOT_KNOWN_OUT,
+	FIELD_END};
 
 struct offers {
 	json_t *types, *offerings, *quotas, *zones;
 	struct usage usage;
+	bool counted;
 };
 
-static bool read_offers(struct call *c, struct offers *ret, int64_t *ret_at_ms,
+/* Which zones offer what, and the zone that is asked for: without it there is no answer
+ * to who asks for one. */
+static bool read_places(struct call *c, bool wanted, struct offers *o, json_t *answer,
 			struct err *e)
 {
-	json_t *types, *offerings, *quotas, *zones;
+	json_t *offerings, *zones;
 	int64_t ignored;
 
-	if (!cached_read(c, AWS_EC2_DescribeInstanceTypes, NULL, TYPES_AGE_S, &types,
-			 ret_at_ms, e) ||
-	    !cached_read(
+	if (!cached_read(
 		    c, AWS_EC2_DescribeInstanceTypeOfferings,
 		    json_packf(c->arena, "{s:s}", "LocationType", "availability-zone-id"),
-		    TYPES_AGE_S, &offerings, &ignored, e) ||
-	    !cached_read(c, AWS_EC2_DescribeAvailabilityZones, NULL, ZONES_AGE_S, &zones,
-			 &ignored, e) ||
-	    !cached_read(c, AWS_QUOTAS_ListServiceQuotas,
-			 json_packf(c->arena, "{s:s, s:i}", "ServiceCode", "sagemaker",
-				    "MaxResults", 100),
-			 QUOTAS_AGE_S, &quotas, &ignored, e))
+		    TYPES_AGE_S, &offerings, &ignored, e)) {
+		not_known_err(answer, "zones", e);
+		if (!wanted)
+			err_clear(e);
+		return !wanted;
+	}
+	o->offerings = json_at(offerings, "InstanceTypeOfferings");
+	if (!wanted)
+		return true;
+	if (!cached_read(c, AWS_EC2_DescribeAvailabilityZones, NULL, ZONES_AGE_S, &zones,
+			 &ignored, e))
 		return false;
-	*ret = (struct offers){.types = json_at(types, "InstanceTypes"),
-			       .offerings = json_at(offerings, "InstanceTypeOfferings"),
-			       .quotas = json_at(quotas, "Quotas"),
-			       .zones = json_at(zones, "AvailabilityZones")};
-	usage_read(c, &ret->usage);
+	o->zones = json_at(zones, "AvailabilityZones");
+	return true;
+}
+
+/* What is left of a quota is known when all clusters were counted. */
+static void read_quotas(struct call *c, struct offers *o, json_t *answer)
+{
+	struct err e = {0};
+	json_t *quotas;
+	int64_t ignored;
+
+	if (cached_read(c, AWS_QUOTAS_ListServiceQuotas,
+			json_packf(c->arena, "{s:s, s:i}", "ServiceCode", "sagemaker",
+				   "MaxResults", 100),
+			QUOTAS_AGE_S, &quotas, &ignored, &e))
+		o->quotas = json_at(quotas, "Quotas");
+	else
+		not_known_err(answer, "quota", &e);
+	usage_read(c, &o->usage);
+	o->counted = usage_is_known(&o->usage) && o->usage.uncounted == 0;
+	if (!o->counted)
+		not_known(answer, "used and left", "",
+			  usage_is_known(&o->usage)
+				  ? "not all clusters could be counted"
+				  : "the HyperPod clusters could not be listed");
+}
+
+static bool read_offers(struct call *c, bool zone, struct offers *ret, int64_t *ret_at_ms,
+			json_t *answer, struct err *e)
+{
+	json_t *types;
+
+	*ret = (struct offers){0};
+	if (!cached_read(c, AWS_EC2_DescribeInstanceTypes, NULL, TYPES_AGE_S, &types,
+			 ret_at_ms, e) ||
+	    !read_places(c, zone, ret, answer, e))
+		return false;
+	ret->types = json_at(types, "InstanceTypes");
+	read_quotas(c, ret, answer);
 	return true;
 }
 
@@ -183,7 +224,8 @@ static bool has_zone(json_t *zones, const char *zone_id)
 	return false;
 }
 
-/* HyperPod takes the types that have a quota for cluster usage. */
+/* HyperPod takes the types that have a quota for cluster usage; where quotas are not
+ * known, those that it is known to take. */
 static json_t *describe_type(struct call *c, const struct offers *o, const json_t *t)
 {
 	const char *name =
@@ -195,20 +237,23 @@ static json_t *describe_type(struct call *c, const struct offers *o, const json_
 	size_t i;
 	json_t *g;
 
-	if (!quota)
+	if (o->quotas ? !quota : !instance_type_is_known(name))
 		return NULL;
 	json_array_foreach(json_at(t, "GpuInfo.Gpus"), i, g)
 		gpus += json_int_or(g, "Count", 0);
-	row = json_pack(
-		"{s:s, s:I, s:I, s:I, s:s*, s:I, s:o, s:f}", "instance_type", name,
-		"vcpus", (json_int_t)json_int_or(t, "VCpuInfo.DefaultVCpus", 0),
-		"memory_mib", (json_int_t)json_int_or(t, "MemoryInfo.SizeInMiB", 0),
-		"gpus", (json_int_t)gpus, "gpu_name",
-		json_str_at(t, "GpuInfo.Gpus.0.Name"), "efa_interfaces",
-		(json_int_t)json_int_or(t, "NetworkInfo.EfaInfo.MaximumEfaInterfaces", 0),
-		"zones", zones_of(o, json_str_or(t, "InstanceType", "")), "quota",
-		json_num_or(quota, "Value", 0));
-	if (usage_is_known(&o->usage))
+	row = json_pack("{s:s, s:I, s:I, s:I, s:s*, s:I}", "instance_type", name, "vcpus",
+			(json_int_t)json_int_or(t, "VCpuInfo.DefaultVCpus", 0),
+			"memory_mib",
+			(json_int_t)json_int_or(t, "MemoryInfo.SizeInMiB", 0), "gpus",
+			(json_int_t)gpus, "gpu_name",
+			json_str_at(t, "GpuInfo.Gpus.0.Name"), "efa_interfaces",
+			(json_int_t)json_int_or(
+				t, "NetworkInfo.EfaInfo.MaximumEfaInterfaces", 0));
+	if (o->offerings)
+		json_put(row, "zones", zones_of(o, json_str_or(t, "InstanceType", "")));
+	if (quota)
+		json_put(row, "quota", json_real(json_num_or(quota, "Value", 0)));
+	if (quota && o->counted)
 		usage_put(row, json_num_or(quota, "Value", 0),
 			  usage_of(&o->usage, name, false));
 	if (gpus)
@@ -248,12 +293,13 @@ static bool run_types(struct call *c, const void *in, struct reply *ret, struct 
 	const struct list_types *q = in;
 	const json_t *zone = NULL;
 	json_t *items = json_new_list(c->arena), *t;
+	json_t *answer = json_new_object(c->arena);
 	struct offers o;
 	int64_t at_ms;
 	char at[TIME_TEXT];
 	size_t i;
 
-	if (!read_offers(c, &o, &at_ms, e))
+	if (!read_offers(c, q->zone != NULL, &o, &at_ms, answer, e))
 		return false;
 	if (q->zone && !(zone = zone_find(o.zones, q->zone))) {
 		err_set(e, ERR_INVALID_INPUT, "%s is not a zone of %s", q->zone,
@@ -274,9 +320,9 @@ static bool run_types(struct call *c, const void *in, struct reply *ret, struct 
 		else
 			json_push(items, row);
 	}
-	reply_tree(c, ret,
-		   json_packf(c->arena, "{s:O, s:s}", "items", sorted(c, items),
-			      "observed_at", time_rfc3339(at_ms, at)));
+	json_put(answer, "items", json_incref(sorted(c, items)));
+	json_put_str(answer, "observed_at", time_rfc3339(at_ms, at));
+	reply_tree(c, ret, answer);
 	return true;
 }
 

@@ -140,6 +140,7 @@ export const compute = {
 	'pending.pool_not_ready': 'The pool is not ready',
 	'pending.no_pool': 'No node pool',
 	'pending.scheduler': 'Reported by the scheduler',
+	'pending.not_known': 'Not known',
 	'plans.title': 'Training plans',
 	'plans.intro': 'Reserved capacity of the account: location, dates and remaining instances.',
 	'plans.empty': 'No training plans',

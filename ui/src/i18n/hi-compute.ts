@@ -140,6 +140,7 @@ export const hiCompute: Record<keyof typeof compute, Text> = {
 	'pending.pool_not_ready': 'पूल तैयार नहीं',
 	'pending.no_pool': 'कोई नोड पूल नहीं',
 	'pending.scheduler': 'जैसा शेड्यूलर कहता है',
+	'pending.not_known': 'ज्ञात नहीं',
 	'plans.title': 'प्रशिक्षण योजनाएँ',
 	'plans.intro': 'खाते की आरक्षित क्षमता: कहाँ, कब, और कितनी शेष।',
 	'plans.empty': 'कोई प्रशिक्षण योजना नहीं',

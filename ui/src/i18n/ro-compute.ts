@@ -140,6 +140,7 @@ export const roCompute: Record<keyof typeof compute, Text> = {
 	'pending.pool_not_ready': 'Grupul nu este gata',
 	'pending.no_pool': 'Niciun grup de noduri',
 	'pending.scheduler': 'Cum spune planificatorul',
+	'pending.not_known': 'Necunoscut',
 	'plans.title': 'Planuri de antrenare',
 	'plans.intro': 'Capacitatea rezervată a contului: unde, când și cât a rămas.',
 	'plans.empty': 'Niciun plan de antrenare',

@@ -140,6 +140,7 @@ export const trCompute: Record<keyof typeof compute, Text> = {
 	'pending.pool_not_ready': 'Havuz hazır değil',
 	'pending.no_pool': 'Düğüm havuzu yok',
 	'pending.scheduler': 'Zamanlayıcının dediği gibi',
+	'pending.not_known': 'Bilinmiyor',
 	'plans.title': 'Eğitim planları',
 	'plans.intro': 'Hesabın ayrılmış kapasitesi: nerede, ne zaman ve ne kadarı kaldı.',
 	'plans.empty': 'Eğitim planı yok',

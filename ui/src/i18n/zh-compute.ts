@@ -140,6 +140,7 @@ export const zhCompute: Record<keyof typeof compute, Text> = {
 	'pending.pool_not_ready': '节点池未就绪',
 	'pending.no_pool': '没有节点池',
 	'pending.scheduler': '见调度器说明',
+	'pending.not_known': '未知',
 	'plans.title': '训练计划',
 	'plans.intro': '账户的预留容量：位置、时间与剩余。',
 	'plans.empty': '没有训练计划',

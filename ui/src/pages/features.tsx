@@ -35,37 +35,37 @@ function Parts({of}: {of: Feature})
 	const {t, word} = useWords();
 
 	return <SpaceBetween size='m'>
-		{of.needs.length > 0 && <Table variant='embedded' contentDensity='compact' wrapLines items={of.needs} header={<Box variant='h3'>{t('features.needs')}</Box>}
+		{of.needs?.length ?  <Table variant='embedded' contentDensity='compact' wrapLines items={of.needs} header={<Box variant='h3'>{t('features.needs')}</Box>}
 			columnDefinitions={[
 				{id: 'title', header: t('common.name'), isRowHeader: true, cell: n => n.title},
 				{id: 'state', header: t('common.state'), cell: n => <State state={n.state}/>},
 				{id: 'found', header: t('features.found'), cell: n => n.found},
 				{id: 'needed', header: t('features.needed'), cell: n => n.needed},
 				{id: 'detail', header: t('common.details'), cell: n => n.detail ?? '–'},
-			]}/>}
-		{of.parts.length > 0 && <Table variant='embedded' contentDensity='compact' wrapLines items={of.parts} header={<Box variant='h3'>{t('features.parts')}</Box>}
+			]}/> : null}
+		{of.parts?.length ?  <Table variant='embedded' contentDensity='compact' wrapLines items={of.parts} header={<Box variant='h3'>{t('features.parts')}</Box>}
 			columnDefinitions={[
 				{id: 'part', header: t('plan.object'), cell: p => word('part', p.part)},
 				{id: 'name', header: t('common.name'), isRowHeader: true, cell: p => p.name},
 				{id: 'state', header: t('common.state'), cell: p => <State state={p.state}/>},
 				{id: 'detail', header: t('common.details'), cell: p => p.detail ?? '–'},
-			]}/>}
+			]}/> : null}
 	</SpaceBetween>;
 }
 
 function Panel({of, at, wish, onWish, cluster, may}: {of: Feature; at: string; wish: Wish | undefined; onWish: (w: Wish | undefined) => void; cluster: string; may: boolean})
 {
 	const {t, word} = useWords();
-	const on = wish?.enabled ?? of.enabled;
+	const on = wish?.enabled ?? of.enabled ?? false;
 	const tiered = of.name === 'tiered_checkpointing';
 	const percent = wish?.memory_percent ?? of.memory_percent;
 	const decide = (next: Wish) => onWish(next.enabled === of.enabled &&
 		(next.memory_percent === undefined || next.memory_percent === of.memory_percent) ? undefined : next);
 
 	return <Container header={<Header variant='h2' description={word('feature', of.name)}
-		actions={<Toggle checked={on} disabled={!may || of.state === 'pending'} ariaLabel={word('phase', of.name, of.title)}
+		actions={<Toggle checked={on} disabled={!may || of.state === 'pending' || of.enabled === undefined} ariaLabel={word('phase', of.name, of.title)}
 			onChange={e => decide({enabled: e.detail.checked, ...e.detail.checked && wish?.memory_percent ? {memory_percent: wish.memory_percent} : {}})}>
-			{word('state', on ? 'enabled' : 'disabled')}</Toggle>}>
+			{of.enabled === undefined ? t('common.unknown') : word('state', on ? 'enabled' : 'disabled')}</Toggle>}>
 		{word('phase', of.name, of.title)}</Header>}>
 		<SpaceBetween size='m'>
 			<SpaceBetween direction='horizontal' size='m'>
@@ -75,7 +75,8 @@ function Panel({of, at, wish, onWish, cluster, may}: {of: Feature; at: string; w
 				{of.name === 'autoscaling' && of.enabled && <To href={`/clusters/${cluster}/autoscaling`}>{t('autoscaling.title')}</To>}
 			</SpaceBetween>
 			{of.trouble && <Alert type='error' header={t('features.trouble')}>{of.trouble}</Alert>}
-			{of.users.length > 0 && <Alert type='info' header={t('features.users', {n: of.users.length})}>{of.users.join(', ')}</Alert>}
+			{of.users?.length ? <Alert type='info' header={t('features.users', {n: of.users.length})}>{of.users.join(', ')}</Alert> : null}
+			{of.not_known?.length ? <Alert type='warning' header={t('common.unknown')}>{of.not_known.map(n => `${n.what}: ${n.call ?? ''} ${n.why}`).join('; ')}</Alert> : null}
 			{tiered && on && <FormField label={t('features.memory')} description={t('features.memoryHelp')}>
 				<Slider min={20} max={100} value={percent ?? 20} ariaLabel={t('features.memory')} valueFormatter={v => `${v} %`}
 					onChange={e => decide({enabled: true, memory_percent: e.detail.value})}/>
@@ -95,7 +96,7 @@ export default function Features({me, name: cluster}: PageProps)
 	const [change, setChange] = useState<Change>();
 	const may = me.role !== 'viewer';
 	const decided = Object.keys(wishes).length;
-	const foreign = data?.items.some(f => f.state === 'foreign' || f.parts.some(p => p.state === 'foreign'));
+	const foreign = data?.items.some(f => f.state === 'foreign' || f.parts?.some(p => p.state === 'foreign'));
 
 	useFollowAny(cluster);
 	usePage({title: t('features.title'), crumbs: [{text: t('clusters.title'), href: '/clusters'}, {text: cluster, href: `/clusters/${cluster}`}],
