@@ -81,9 +81,11 @@ struct verdict {
 struct where {
 	const char *account; /* 12 digits */
 	const char *region;
-	const char *partition;  /* "aws", "aws-cn", "aws-us-gov" */
-	const char *caller_arn; /* the role we run as */
-	const json_t *charts;   /* the pinned charts of this installation; NULL: none */
+	const char *partition;    /* "aws", "aws-cn", "aws-us-gov" */
+	const char *caller_arn;   /* the role we run as */
+	const json_t *charts;     /* the pinned charts of this installation; NULL: none */
+	const char *installation; /* its identity, on everything that it makes */
+	const json_t *earlier;    /* what it made before that: see op/owner.h */
 };
 
 struct step;
@@ -390,17 +392,15 @@ bool step_is_coming(const struct step_ctx *c, const char *by, const char *name);
 /* Whether the planned rows name every text of what a read asks for. */
 bool step_all_coming(const json_t *planned, const json_t *in);
 
-/* Tags of every AWS object: instantstart:cluster, instantstart:operation (the
- * root's id), the caller's and the configured ones. [{Key,Value}]. */
+/* Tags of every AWS object: instantstart:installation, instantstart:cluster,
+ * instantstart:operation (the root's id), the caller's and the configured ones.
+ * [{Key,Value}]. Whose a thing is, they tell by owner.h. */
 json_t *step_tags(struct step_ctx *c);
 /* The same as an object {key: value}, for EKS. */
 json_t *step_tag_map(struct step_ctx *c);
-/*
- * Whether a tag list or map carries our operation (root id) or our cluster. Where the
- * input lists `operations` (those that made things for the cluster), the tag of the
- * operation must be one of them: a tag with a name alone is no identity.
- */
+/* Whether a tag list or map carries our operation (root id): made by this very one. */
 bool step_tagged_ours(const struct step_ctx *c, const json_t *tags);
+/* Whether it says that the thing is ours and our cluster's. */
 bool step_tagged_cluster(const struct step_ctx *c, const json_t *tags);
 
 /*

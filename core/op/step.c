@@ -1,14 +1,10 @@
-/* What steps call: verdicts, persisted data, resources, catalog, tags. */
+/* What steps call: verdicts, persisted data, resources, catalog. */
 #include <stdarg.h>
 #include <string.h>
-#include <strings.h>
 
 #include "core/json/tree.h"
 #include "core/op/kind.h"
 #include "core/op/refusal.h"
-
-static const char tag_cluster[] = "instantstart:cluster";
-static const char tag_operation[] = "instantstart:operation";
 
 static struct verdict *decide(struct step_ctx *c, enum verdict_kind kind)
 {
@@ -354,118 +350,4 @@ bool step_all_coming(const json_t *planned, const json_t *in)
 		if (!step_all_coming(planned, value))
 			return false;
 	return true;
-}
-
-/* --- tags -------------------------------------------------------------- */
-
-/* The target of a part of a cluster reads "cluster/part". */
-static const char *cluster_of(const struct step_ctx *c)
-{
-	const char *name = step_input(c, "cluster");
-	struct str rest = str_of(name ? name : c->target);
-
-	return str_dup(c->arena, str_cut(&rest, '/'));
-}
-
-/* In the place of one that differs by case alone: to IAM it is the same key. */
-static void set_tag(json_t *map, const char *key, json_t *value)
-{
-	const char *there;
-	json_t *v;
-	void *next;
-
-	json_object_foreach_safe(map, next, there, v)
-		if (strcasecmp(there, key) == 0)
-			json_object_del(map, there);
-	json_object_set_new(map, key, value);
-}
-
-/* "key=value,key=value" of the configuration. */
-static void add_configured(const struct step_ctx *c, json_t *map)
-{
-	struct str rest = str_of(c->cfg ? c->cfg->default_tags : NULL);
-
-	while (rest.p) {
-		struct str value = str_trim(str_cut(&rest, ','));
-		const struct str key = str_trim(str_cut(&value, '='));
-
-		if (key.n && value.p)
-			set_tag(map, str_dup(c->arena, key),
-				json_string(str_dup(c->arena, str_trim(value))));
-	}
-}
-
-json_t *step_tag_map(struct step_ctx *c)
-{
-	json_t *map = json_new_object(c->arena);
-	const char *key;
-	json_t *value;
-
-	add_configured(c, map);
-	json_object_foreach(json_at(c->input, "tags"), key, value)
-		if (json_is_string(value))
-			set_tag(map, key, json_incref(value));
-	/* Ours come last: they are how we find our things again. */
-	set_tag(map, tag_cluster, json_string(cluster_of(c)));
-	set_tag(map, tag_operation, json_string(c->root_id));
-	return map;
-}
-
-json_t *step_tags(struct step_ctx *c)
-{
-	json_t *list = json_new_list(c->arena);
-	json_t *map = step_tag_map(c); /* the loop evaluates its argument again */
-	const char *key;
-	json_t *value;
-
-	json_object_foreach(map, key, value)
-		json_push(list, json_pack("{s:s, s:O}", "Key", key, "Value", value));
-	return list;
-}
-
-/* EC2 and IAM say Key and Value, Tagging APIs key and value, EKS gives a map. */
-static const char *tag_value(const json_t *tags, const char *key)
-{
-	const json_t *row;
-
-	if (json_is_object(tags))
-		return json_string_value(json_object_get(tags, key));
-	row = json_find(tags, "Key", key);
-	if (row)
-		return json_str_at(row, "Value");
-	return json_str_at(json_find(tags, "key", key), "value");
-}
-
-bool step_tagged_ours(const struct step_ctx *c, const json_t *tags)
-{
-	const char *value = tag_value(tags, tag_operation);
-
-	return value && streq(value, c->root_id);
-}
-
-/*
- * A tag with a cluster's name can be anybody's: another installation has a cluster of
- * that name, or a person has copied the tag. Ids of operations are ours alone; where
- * the input lists those that made things for the cluster, the tag must be one of them.
- */
-static bool is_known_operation(const struct step_ctx *c, const json_t *tags)
-{
-	const json_t *known = json_at(c->input, "operations");
-	const char *value = tag_value(tags, tag_operation);
-	size_t i;
-	json_t *v;
-
-	if (!known || (value && streq(value, c->root_id)))
-		return true;
-	json_array_foreach(known, i, v)
-		if (value && streq(value, json_string_value(v)))
-			return true;
-	return false;
-}
-
-bool step_tagged_cluster(const struct step_ctx *c, const json_t *tags)
-{
-	const char *value = tag_value(tags, tag_cluster);
-
-	return value && streq(value, cluster_of(c)) && is_known_operation(c, tags);
 }

@@ -169,11 +169,32 @@ bool world_init(struct world *w, struct arena *a, const struct config *cfg, stru
 	return true;
 }
 
+/* Once: neither changes while the database lives. */
+static bool identify(struct world *w, struct arena *keep, struct arena *scratch,
+		     struct err *e)
+{
+	struct db_rows rows;
+
+	if (w->where.installation)
+		return true;
+	if (!db_query(w->runner.db, scratch, &Q_identity_get, NULL, 0, &rows, e))
+		return false;
+	if (rows.n == 0)
+		return err_set(e, ERR_INTERNAL, "The database has no identity");
+	w->where.earlier = json_parse(keep, str_of(db_text(&rows, 0, "earlier")), e);
+	if (!w->where.earlier)
+		return false;
+	w->where.installation = arena_strdup(keep, db_text(&rows, 0, "id"));
+	return true;
+}
+
 static bool know(struct world *w, struct arena *keep, struct arena *scratch,
 		 struct err *e)
 {
 	struct db_rows rows;
 
+	if (!identify(w, keep, scratch, e))
+		return false;
 	if (!db_query(w->runner.db, scratch, &Q_installation_get, NULL, 0, &rows, e))
 		return false;
 	if (rows.n == 0)
@@ -221,6 +242,8 @@ static bool locate(struct world *w, struct arena *keep, struct arena *scratch,
 	struct db_rows rows;
 	json_t *caller;
 
+	if (!identify(w, keep, scratch, e))
+		return false;
 	if (!aws_read(&w->aws, AWS_STS_GetCallerIdentity, json_new_object(scratch), until,
 		      scratch, &caller, e))
 		return false;

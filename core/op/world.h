@@ -44,8 +44,9 @@ bool world_check(const struct config *cfg, struct arena *a, struct buf *out,
 		 struct err *e) __attribute__((warn_unused_result));
 
 /*
- * The account as the journal knows it; none known yet is no failure, and
- * leaves where.account NULL. CONFIG when the database belongs to another region.
+ * Who this installation is, and the account as the journal knows it; none known yet is no
+ * failure, and leaves where.account NULL. CONFIG when the database belongs to another
+ * region.
  */
 bool world_know(struct world *w, struct arena *process, struct err *e)
 	__attribute__((warn_unused_result));

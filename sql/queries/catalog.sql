@@ -42,5 +42,14 @@ select cache_put($1, $2::jsonb)
 -- name: installation_get
 select account, region, partition, caller_arn from installation
 
+-- Who we are, and what we made before things said so: {"operation demo op_1": true, …}.
+-- The operations are there without their cluster, too.
+-- name: identity_get
+select id, coalesce((select json_object_agg(key, true) from (
+		select concat_ws(' ', what, of_cluster, id) as key from earlier
+		union select concat_ws(' ', what, id) from earlier where what = 'operation') e),
+	'{}')::text as earlier
+from identity
+
 -- name: installation_put again
 select installation_put($1, $2, $3, $4)

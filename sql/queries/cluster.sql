@@ -141,15 +141,6 @@ from resource where cluster = $1 and state <> 'gone'
 	and type in ('ec2:subnet', 'ec2:vpc-cidr', 'cloudformation:stack', 'sagemaker:cluster',
 		'iam:oidc-provider')
 
--- The operations whose tag says that a thing is this cluster's: those that made what is
--- recorded, and those whose record may be missing. $1 name.
--- name: cluster_makers
-select coalesce(json_agg(id order by id), '[]')::text as ids from (
-	select op_id as id from resource where cluster = $1
-	union
-	select id from operation where target = $1 and parent_id is null and state <> 'succeeded'
-) known
-
 -- Clusters whose groups are in a subnet that we made for this one. $1 name.
 -- name: cluster_sharers
 select k.cluster, min(k.name) as instance_group, min(r.id) as subnet

@@ -102,8 +102,10 @@ static int fail(const char *what, const struct err *e)
 static int work(const char *url, int64_t until_ms, _Atomic long *steps)
 {
 	static struct config cfg;
-	const struct where where = {
-		.account = "111122223333", .region = "us-west-2", .partition = "aws"};
+	const struct where where = {.account = "111122223333",
+				    .installation = "here",
+				    .region = "us-west-2",
+				    .partition = "aws"};
 	struct clock *clock = clock_system();
 	const struct log log = {.fd = open("/dev/null", O_WRONLY | O_CLOEXEC),
 				.least = LOG_INFO,

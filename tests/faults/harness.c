@@ -477,6 +477,7 @@ void harness_init(struct harness *h, const struct fault_world *w, const char *ur
 	h->url = secret_of(url);
 	h->where = (struct where){
 		.account = "123456789012",
+		.installation = "here",
 		.region = "us-west-2",
 		.partition = "aws",
 		.caller_arn = "arn:aws:iam::123456789012:role/t",

@@ -165,7 +165,8 @@ static void submit(const struct kind *k)
 /* Pollers look every few seconds: a longer gap is one in which nobody could. */
 static void live_a_moment(void)
 {
-	const struct where where = {.account = "123456789012", .region = "us-west-2"};
+	const struct where where = {
+		.account = "123456789012", .installation = "here", .region = "us-west-2"};
 	struct runner r = {.db = db,
 			   .cfg = &cfg,
 			   .where = &where,

@@ -56,6 +56,7 @@ static inline void operate_init_in(struct operate *o, struct lab *l, const char 
 	o->cfg.kubernetes_newest = "1.33";
 	o->where = (struct where){
 		.account = "111122223333",
+		.installation = "here",
 		.region = region,
 		.partition = aws_partition_of(region)->id,
 		.caller_arn =

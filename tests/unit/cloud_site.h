@@ -57,12 +57,15 @@ static inline json_t *group(const struct site *s, const char *name, const char *
 static inline json_t *request(const struct site *s, json_t *one_group, bool continuous)
 {
 	json_t *in = json_pack(
-		"{s:s,s:{s:{s:s}},s:{s:[s],s:[s]},s:[o],s:s,s:[{s:s,s:s}]}",
+		"{s:s,s:{s:{s:s}},s:{s:[s],s:[s]},s:[o],s:s,s:[{s:s,s:s},{s:s,s:s},"
+		"{s:s,s:s}]}",
 		"ClusterName", "pod", "Orchestrator", "Eks", "ClusterArn",
 		lab_output(s->stack, "ClusterArn"), "VpcConfig", "Subnets", s->subnet,
 		"SecurityGroupIds", lab_output(s->stack, "SecurityGroupId"),
 		"InstanceGroups", one_group, "NodeRecovery", "Automatic", "Tags", "Key",
-		"instantstart:cluster", "Value", "demo");
+		"instantstart:cluster", "Value", "demo", "Key",
+		"instantstart:installation", "Value", "here", "Key",
+		"instantstart:operation", "Value", "op_0");
 
 	if (continuous)
 		json_put_str(in, "NodeProvisioningMode", "Continuous");

@@ -624,9 +624,11 @@ static inline void truth_build(void)
 	     "'on_demand'}");
 	make("set_inference_operator",
 	     "{'hyperpod_name':'pod','feature':'inference_operator','enabled':true}");
-	lab_call(l, "iam", "CreateRole", "{s:s,s:s,s:[{s:s,s:s}]}", "RoleName",
-		 "is-demo-s3-csi", "AssumeRolePolicyDocument", trust, "Tags", "Key",
-		 "instantstart:cluster", "Value", "demo");
+	lab_call(l, "iam", "CreateRole", "{s:s,s:s,s:[{s:s,s:s},{s:s,s:s},{s:s,s:s}]}",
+		 "RoleName", "is-demo-s3-csi", "AssumeRolePolicyDocument", trust, "Tags",
+		 "Key", "instantstart:cluster", "Value", "demo", "Key",
+		 "instantstart:installation", "Value", "here", "Key",
+		 "instantstart:operation", "Value", "op_0");
 	lab_wait(l, 120000);
 	make("create_s3_storage",
 	     "{'name':'data','namespace':'default','bucket':'sagemaker-demo-scripts',"

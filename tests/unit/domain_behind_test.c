@@ -44,7 +44,8 @@ Test(domain_behind, a_cluster_that_does_not_know_us_is_no_fault_of_our_keys)
 	"{'metadata':{'name':'x','uid':'u','deletionTimestamp':'2026-01-02T03:04:05Z'" more \
 	"}"
 #define OURS                                                                             \
-	",'labels':{'app.kubernetes.io/managed-by':'instantstart','instantstart.io/cluster':'demo'}"
+	",'labels':{'app.kubernetes.io/managed-by':'instantstart'"                       \
+	",'instantstart/installation':'here','instantstart.io/cluster':'demo'}"
 #define KEPT ",'finalizers':['kubernetes.io/pvc-protection','example.com/backup']"
 
 Test(domain_behind, a_wait_for_an_end_names_what_keeps_it)

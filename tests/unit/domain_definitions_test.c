@@ -5,7 +5,9 @@
 #define RECORD(status, more)                                                             \
 	"'kubernetes:list secrets':{'items':[{'metadata':{'labels':{'version':'3',"      \
 	"'status':'" status "','modifiedAt':'1767320345'" more "}}}]}"
-#define OURS ",'instantstart/cluster':'demo','instantstart/pin':'of before'"
+#define OURS                                                                             \
+	",'instantstart/cluster':'demo'"                                                 \
+	",'instantstart/installation':'here','instantstart/pin':'of before'"
 #define DEFINITION(name, mark, managers)                                                 \
 	"'kubernetes:get customresourcedefinitions " name "':{'metadata':{'name':'" name \
 	"','annotations':{'instantstart/definition':'" mark                              \

@@ -9,7 +9,7 @@
 	"'hyperpod_arn':'arn:aws:sagemaker:us-west-2:111122223333:cluster/c1'"
 #define ON   .input = "{'feature':'training_operator','enabled':true}"
 #define OFF  .input = "{'feature':'training_operator','enabled':false}"
-#define OURS "'tags':{'instantstart:cluster':'demo'}"
+#define OURS "'tags':{" TAG_MAP_OURS "}"
 
 /* A cluster whose one subnet leads to NAT unless rows say otherwise. */
 #define POD                                                                               \
@@ -247,7 +247,7 @@ Test(domain_features, the_identity_of_the_training_operator)
 		{.id = "DP-01 after a stop between the two: not made again",
 		 ON,
 		 TRAINING("training_operator_identity"),
-		 .answers = ONE(ROLE, "'instantstart:cluster':'demo'"),
+		 .answers = ONE(ROLE, TAG_MAP_OURS),
 		 .says = {"advance", "!call"}},
 		{.id = "bound by somebody to another role",
 		 ON,
@@ -262,7 +262,7 @@ Test(domain_features, the_identity_of_the_training_operator)
 		{.id = "ours, bent by a hand",
 		 ON,
 		 TRAINING("training_operator_identity"),
-		 .answers = ONE("arn:other", "'instantstart:cluster':'demo'"),
+		 .answers = ONE("arn:other", TAG_MAP_OURS),
 		 .says = {"call eks:DeletePodIdentityAssociation"}},
 	};
 

@@ -17,13 +17,16 @@ struct tour {
 
 #define THEIRS "'labels':{'app.kubernetes.io/managed-by':'helm'}"
 #define OTHER                                                                            \
-	"'labels':{'app.kubernetes.io/managed-by':'instantstart',"                       \
+	"'labels':{'app.kubernetes.io/managed-by':'instantstart'"                        \
+	",'instantstart/installation':'here',"                                           \
 	"'instantstart/cluster':'other'}"
 #define EKS                                                                              \
 	"'eks:DescribeCluster':{'cluster':{'name':'demo','status':'ACTIVE','endpoint':"  \
 	"'https://k','arn':'arn:aws:eks:us-west-2:1:cluster/demo','accessConfig':{"      \
 	"'authenticationMode':'API'},'certificateAuthority':{'data':'eA=='}}}"
-#define OURS "'labels':{'app.kubernetes.io/managed-by':'instantstart'}"
+#define OURS                                                                             \
+	"'labels':{'app.kubernetes.io/managed-by':'instantstart'"                        \
+	",'instantstart/installation':'here'}"
 #define TAGS(cluster)                                                                    \
 	"'Tags':[{'Key':'instantstart:cluster','Value':'" cluster                        \
 	"'},{'Key':'instantstart:operation','Value':'op_root'}]"
@@ -98,6 +101,7 @@ static struct seen play(const struct tour *w, const struct place *theirs)
 {
 	const struct kind *k = kind_find(kinds, w->kind);
 	const struct where where = {.account = "123456789012",
+				    .installation = "here",
 				    .region = "us-west-2",
 				    .partition = "aws",
 				    .caller_arn = "arn:aws:iam::123456789012:role/us"};

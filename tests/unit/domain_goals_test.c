@@ -292,7 +292,7 @@ Test(goals, chosen_again)
  */
 
 #define DELETE .kind = "delete_cluster", .step = "check_protections"
-#define TAGS   "'Tags':[{'Key':'instantstart:cluster','Value':'demo'}]"
+#define TAGS   "'Tags':[" TAGS_OURS "]"
 #define STACK(on)                                                                           \
 	"'cloudformation:DescribeStacks':{'Stacks':[{'StackStatus':'CREATE_COMPLETE'," TAGS \
 	",'EnableTerminationProtection':" on "}]}"

@@ -6,7 +6,7 @@
 	"'eks':{'name':'demo','endpoint':'https://k','ca_pem':'x','vpc_id':'vpc-1',"     \
 	"'issuer':'https://oidc.eks.us-west-2.amazonaws.com/id/BBBB'},"                  \
 	"'hyperpod_arn':'arn:aws:sagemaker:us-west-2:111122223333:cluster/c1'"
-#define OURS "'tags':{'instantstart:cluster':'demo'}"
+#define OURS "'tags':{" TAG_MAP_OURS "}"
 
 #define INFERENCE(row)                                                                   \
 	.input = "{'feature':'inference_operator'}", .kind = "set_inference_operator",   \
@@ -31,8 +31,8 @@
 	"'s3:HeadBucket':{},'s3:GetBucketTagging':{'TagSet':[{'Key':'cost-center',"      \
 	"'Value':'7'}]}"
 #define PROVIDER                                                                         \
-	"'iam:GetOpenIDConnectProvider':{'ClientIDList':['sts.amazonaws.com'],'Tags':[{" \
-	"'Key':'instantstart:cluster','Value':'demo'}]}"
+	"'iam:GetOpenIDConnectProvider':{'ClientIDList':['sts.amazonaws.com'],"          \
+	"'Tags':[" TAGS_OURS "]}"
 
 /* The text of a policy inside JSON. */
 static const char *quoted(struct arena *a, const char *policy)
@@ -48,8 +48,8 @@ static const char *quoted(struct arena *a, const char *policy)
 static const char *role_with(struct arena *a, const char *policy)
 {
 	return arena_printf(a,
-			    "{'iam:GetRole':{'Role':{'Arn':'arn:r','Tags':[{'Key':"
-			    "'instantstart:cluster','Value':'demo'}],"
+			    "{'iam:GetRole':{'Role':{'Arn':'arn:r','Tags':[" TAGS_OURS
+			    "],"
 			    "'AssumeRolePolicyDocument':'%s'}}}",
 			    quoted(a, policy));
 }
@@ -226,19 +226,20 @@ Test(domain_features, an_identity_provider_goes_when_nobody_else_is_bound_by_it)
 		{.id = "autoscalers of pods keep the metrics",
 		 INFERENCE("judge"),
 		 .data = "{" EKS "}",
-		 .answers = "{'eks:DescribeAddon':{'addon':{'status':'ACTIVE','tags':{"
-			    "'instantstart:cluster':'demo','instantstart:feature':"
-			    "'inference_operator'}}},'kubernetes:list "
-			    "horizontalpodautoscalers':{'items':[{'metadata':{'name':"
-			    "'web'}}]}}",
+		 .answers =
+			 "{'eks:DescribeAddon':{'addon':{'status':'ACTIVE','tags':{" TAG_MAP_OURS
+			 ",'instantstart:feature':"
+			 "'inference_operator'}}},'kubernetes:list "
+			 "horizontalpodautoscalers':{'items':[{'metadata':{'name':"
+			 "'web'}}]}}",
 		 .says = {"kept:", "pod autoscalers read its metrics", "'metrics'",
 			  "!'fsx_csi'"}},
 		{.id = "volumes keep their driver",
 		 INFERENCE("judge"),
 		 .data = "{" EKS "}",
 		 .answers =
-			 "{'eks:DescribeAddon':{'addon':{'status':'ACTIVE','tags':{"
-			 "'instantstart:cluster':'demo','instantstart:feature':"
+			 "{'eks:DescribeAddon':{'addon':{'status':'ACTIVE','tags':{" TAG_MAP_OURS
+			 ",'instantstart:feature':"
 			 "'inference_operator'}}},'kubernetes:list persistentvolumes':{"
 			 "'items':[{'spec':{'csi':{'driver':'s3.csi.aws.com'}}}]}}",
 		 .says = {"kept:", "it has volumes", "'s3_csi'", "!'fsx_csi'"}},
@@ -289,7 +290,8 @@ Test(domain_features, the_load_balancer_controller_changes_only_what_it_has_made
 		"elasticloadbalancing:ModifyLoadBalancerAttributes",
 		"elasticloadbalancing:RegisterTargets",
 	};
-	const struct where where = {.account = "111122223333", .partition = "aws-cn"};
+	const struct where where = {
+		.account = "111122223333", .installation = "here", .partition = "aws-cn"};
 	struct arena a;
 	struct step_ctx c = {.arena = &a, .where = &where};
 	json_t *list, *s;

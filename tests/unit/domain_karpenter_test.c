@@ -250,7 +250,7 @@ static const struct scene classes[] = {
 	 .input = "{'name':'gpu','instance_groups':['e']}",
 	 .data = "{" EKS "}",
 	 .says = {"call kubernetes:apply hyperpodnodeclasses", "'instanceGroups':['e']",
-		  "'app.kubernetes.io/managed-by':'instantstart'"}},
+		  "'app.kubernetes.io/managed-by':'instantstart','instantstart/installation':'here'"}},
 	{.id = "one of others is left alone",
 	 .kind = "create_node_class",
 	 .step = "apply",
@@ -268,7 +268,9 @@ static const struct scene classes[] = {
 	 .answers =
 		 "{'kubernetes:get hyperpodnodeclasses':{'apiVersion':'" KARPENTER_CLASS_API
 		 "','kind':'HyperpodNodeClass','metadata':{'name':'gpu','labels':{"
-		 "'app.kubernetes.io/managed-by':'instantstart'}},'spec':{'instanceGroups':["
+		 "'app.kubernetes.io/managed-by':'instantstart'"
+		 ",'instantstart/installation':'here'}},"
+		 "'spec':{'instanceGroups':["
 		 "'e']},'status':{'conditions':[{'type':'Ready','status':'False','message':"
 		 "'Instance group e was not found'}]}}}",
 	 .says = {"wait: the node class gpu to be ready: Instance group e was not found"}},

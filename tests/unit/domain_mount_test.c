@@ -8,9 +8,10 @@
 	"'labels':{" MANAGED "}}}}"
 #define DATA_B "{'bucket':'data-b','namespace':'team1','name':'s3'}"
 
-#define MINE    "'name':'is-demo-team1-s3','labels':{" MANAGED "}"
-#define MANAGED "'app.kubernetes.io/managed-by':'instantstart'"
-#define GOING   ",'deletionTimestamp':'2026-01-02T03:04:00Z'"
+#define MINE "'name':'is-demo-team1-s3','labels':{" MANAGED "}"
+#define MANAGED                                                                          \
+	"'app.kubernetes.io/managed-by':'instantstart','instantstart/installation':'here'"
+#define GOING ",'deletionTimestamp':'2026-01-02T03:04:00Z'"
 #define FREED                                                                            \
 	"{'metadata':{" MINE "},'spec':{'claimRef':{'uid':'u-1'},'csi':{"                \
 	"'driver':'s3.csi.aws.com','volumeHandle':'is-demo-team1-s3-5620ab22',"          \
@@ -71,9 +72,7 @@ Test(domain_mount,
 	"'s3:ListBucket','Resource':'arn:aws:s3:::data-b'},{'Effect':'Allow','Action':"  \
 	"['s3:AbortMultipartUpload','s3:DeleteObject','s3:GetObject','s3:PutObject'],"   \
 	"'Resource':'arn:aws:s3:::data-b/*'}]}"
-#define ROLE                                                                             \
-	"'iam:GetRole':{'Role':{'RoleName':'r','Tags':[{'Key':'instantstart:cluster',"   \
-	"'Value':'demo'},{'Key':'instantstart:operation','Value':'op_1'}]}}"
+#define ROLE "'iam:GetRole':{'Role':{'RoleName':'r','Tags':[" TAGS_OURS "]}}"
 
 static json_t *granted(struct arena *a)
 {
@@ -97,8 +96,10 @@ static void cancelled_after_grant(struct grant *g, const json_t *answers,
 				  const char *data)
 {
 	static struct config cfg;
-	static const struct where where = {
-		.account = "111122223333", .region = "us-west-2", .partition = "aws"};
+	static const struct where where = {.account = "111122223333",
+					   .installation = "here",
+					   .region = "us-west-2",
+					   .partition = "aws"};
 	const struct kind *k = kind_find(kinds, "create_s3_storage");
 	struct step_ctx *c = &g->w.ctx;
 

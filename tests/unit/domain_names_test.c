@@ -143,8 +143,10 @@ static const char *folded(struct arena *a, const char *name)
 static void check(struct arena *a, const struct input *in, const regex_t *legal,
 		  json_t *const *seen)
 {
-	const struct where where = {
-		.account = "123456789012", .region = in->region, .partition = "aws"};
+	const struct where where = {.account = "123456789012",
+				    .installation = "here",
+				    .region = in->region,
+				    .partition = "aws"};
 	const struct config cfg = {0};
 	const struct step_ctx c = {
 		.arena = a,
@@ -222,8 +224,10 @@ static const struct earlier earlier[] = {
 Test(domain_names, of_earlier_installations_stay)
 {
 	struct arena arena, *a = &arena;
-	const struct where where = {
-		.account = "123456789012", .region = "us-west-2", .partition = "aws"};
+	const struct where where = {.account = "123456789012",
+				    .installation = "here",
+				    .region = "us-west-2",
+				    .partition = "aws"};
 	const struct config cfg = {0};
 	struct err e;
 

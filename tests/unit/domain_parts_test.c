@@ -142,7 +142,7 @@ Test(domain_parts, an_addon_without_nodes_waits_for_them_and_with_nodes_not_for_
 #define RECORD(revision, status, at, more)                                               \
 	"{'metadata':{'labels':{'version':'" revision "','status':'" status              \
 	"','modifiedAt':'" at "'" more "}}}"
-#define OURS          ",'instantstart/cluster':'demo'"
+#define OURS          ",'instantstart/cluster':'demo','instantstart/installation':'here'"
 #define OLD           "1767320345" /* 45 minutes ago */
 #define YOUNG         "1767323025" /* 20 seconds ago */
 #define RECORDS(list) "{'kubernetes:list secrets':{'items':[" list "]}}"
@@ -566,14 +566,15 @@ Test(domain_parts, nodes_come_after_the_chart_that_they_need)
  * ------------------------------------------------------------------------------- */
 
 #define STORE .kind = "create_s3_storage", .step
-#define VOLUME(name, handle, bucket)                                                        \
-	"{'metadata':{'name':'" name "','labels':{'app.kubernetes.io/managed-by':"          \
-	"'instantstart'}},'spec':{'csi':{'driver':'s3.csi.aws.com','volumeHandle':'" handle \
-	"','volumeAttributes':{'bucketName':'" bucket "'}}}}"
+#define VOLUME(name, handle, bucket)                                                      \
+	"{'metadata':{'name':'" name                                                      \
+	"','labels':{'app.kubernetes.io/managed-by':'instantstart'"                       \
+	",'instantstart/installation':'here'}},'spec':{'csi':{'driver':'s3.csi.aws.com'," \
+	"'volumeHandle':'" handle "','volumeAttributes':{'bucketName':'" bucket "'}}}}"
 #define VOLUMES(list)                                                                    \
 	"{'kubernetes:list persistentvolumes':{'items':[" list                           \
 	"]},'kubernetes:get persistentvolumeclaims':{'metadata':{'uid':'u-1','labels':{" \
-	"'app.kubernetes.io/managed-by':'instantstart'}}}}"
+	"'app.kubernetes.io/managed-by':'instantstart','instantstart/installation':'here'}}}}"
 #define DATA_B "{'bucket':'data-b','namespace':'team1','name':'s3'}"
 
 Test(domain_parts, no_two_volumes_get_one_handle)
@@ -724,9 +725,13 @@ Test(domain_parts, objects_go_by_the_thousand_and_never_those_of_other_clusters)
 
 #define LEAVE .kind = "delete_cluster", .step = "delete_interfaces"
 #define IN_SUBNET(list)                                                                  \
+	"{'ec2:DescribeSubnets':{'Subnets':[{'SubnetId':'subnet-a','Tags':[" TAGS_OURS   \
+	"]}]},"                                                                          \
+	"'ec2:DescribeNetworkInterfaces':{'NetworkInterfaces':[" list "]}}"
+#define IN_THEIR_SUBNET(list)                                                            \
 	"{'ec2:DescribeSubnets':{'Subnets':[{'SubnetId':'subnet-a','Tags':[{'Key':"      \
 	"'instantstart:cluster','Value':'demo'},{'Key':'instantstart:operation',"        \
-	"'Value':'op_made'}]}]},"                                                        \
+	"'Value':'op_theirs'}]}]},"                                                      \
 	"'ec2:DescribeNetworkInterfaces':{'NetworkInterfaces':[" list "]}}"
 #define ENI_2                                                                            \
 	"{'NetworkInterfaceId':'eni-2','Status':'in-use','Description':'ELB app/x',"     \
@@ -736,8 +741,7 @@ Test(domain_parts, objects_go_by_the_thousand_and_never_those_of_other_clusters)
 #define OUR_STACK                                                                        \
 	"'eks:DescribeCluster':{'cluster':{'status':'ACTIVE','name':'demo'}},"           \
 	"'cloudformation:DescribeStacks':{'Stacks':[{'StackName':'instantstart-demo',"   \
-	"'StackStatus':'CREATE_COMPLETE','Tags':[{'Key':'instantstart:cluster',"         \
-	"'Value':'demo'}]}]}"
+	"'StackStatus':'CREATE_COMPLETE','Tags':[" TAGS_OURS "]}]}"
 #define FRONT                                                                            \
 	"{'metadata':{'namespace':'web','name':'front'},'spec':{'type':'LoadBalancer'}}"
 #define API_INGRESS                                                                      \
@@ -774,14 +778,12 @@ Test(domain_parts, left_over_interfaces_go_others_are_named)
 		 .says = {"wait:", "eni-3", "!DeleteNetworkInterface"}},
 		{.id = "a subnet that somebody else has tagged with our cluster's name",
 		 LEAVE,
-		 .input = "{'operations':['op_other']}",
-		 .answers =
-			 IN_SUBNET("{'NetworkInterfaceId':'eni-1','Status':'available',"
-				   "'Description':'aws-K8S-i-0abc'}"),
+		 .answers = IN_THEIR_SUBNET(
+			 "{'NetworkInterfaceId':'eni-1','Status':'available',"
+			 "'Description':'aws-K8S-i-0abc'}"),
 		 .says = {"advance", "!call", "!eni-1"}},
 		{.id = "of the nodes of another cluster in the same subnet",
 		 LEAVE,
-		 .input = "{'operations':['op_made']}",
 		 .answers = IN_SUBNET(
 			 "{'NetworkInterfaceId':'eni-1','Status':'available',"
 			 "'Description':'aws-K8S-i-0abc','TagSet':[{'Key':"

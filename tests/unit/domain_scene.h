@@ -30,6 +30,15 @@
 #include "core/op/runner.h"
 #include "core/op/walk.h"
 
+/* Of what this installation has made for the cluster "demo", in both shapes. */
+#define TAG_MAP_OURS                                                                     \
+	"'instantstart:cluster':'demo','instantstart:installation':'here',"              \
+	"'instantstart:operation':'op_0'"
+#define TAGS_OURS                                                                        \
+	"{'Key':'instantstart:cluster','Value':'demo'},{'Key':"                          \
+	"'instantstart:installation','Value':'here'},{'Key':"                            \
+	"'instantstart:operation','Value':'op_0'}"
+
 enum { SCENE_WORDS = 6 };
 
 struct scene {
@@ -222,6 +231,7 @@ static inline const char *scene_play(struct arena *a, const struct scene *s)
 {
 	static struct config cfg;
 	struct where where = {.account = "111122223333",
+			      .installation = "here",
 			      .region = "us-west-2",
 			      .partition = "aws",
 			      .caller_arn = "arn:aws:iam::111122223333:role/us"};

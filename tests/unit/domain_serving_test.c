@@ -113,12 +113,12 @@ Test(domain_serving, without_any_prospect_of_a_node_nothing_is_begun)
 	SCENES_HOLD(rows);
 }
 
-#define REFUSED(name)                                                                                                             \
-	"{'eks:DescribeAddon':{'addon':{'addonName':'" name                                                                       \
-	"','tags':{'instantstart:cluster':'demo'},'status':'CREATE_FAILED','health':{'issues':[{'code':'AdmissionRequestDenied'," \
-	"'message':'Internal error occurred: failed calling webhook "                                                             \
-	"\\\"webhook.cert-manager.io\\\": failed to call webhook: Post "                                                          \
-	"\\\"https://cert-manager-webhook.cert-manager.svc:443/validate?timeout=30s\\\": "                                        \
+#define REFUSED(name)                                                                      \
+	"{'eks:DescribeAddon':{'addon':{'addonName':'" name "','tags':{" TAG_MAP_OURS      \
+	"},'status':'CREATE_FAILED','health':{'issues':[{'code':'AdmissionRequestDenied'," \
+	"'message':'Internal error occurred: failed calling webhook "                      \
+	"\\\"webhook.cert-manager.io\\\": failed to call webhook: Post "                   \
+	"\\\"https://cert-manager-webhook.cert-manager.svc:443/validate?timeout=30s\\\": " \
 	"no endpoints available for service \\\"cert-manager-webhook\\\"'}]}}}}"
 
 Test(domain_serving, an_add_on_that_a_silent_webhook_refused_is_made_anew)

@@ -265,8 +265,10 @@ Test(domain_setup, nodes_may_do_what_the_published_role_may)
 	};
 	struct arena a;
 	struct config cfg = {0};
-	struct where where = {
-		.partition = "aws", .account = "123456789012", .region = "us-west-2"};
+	struct where where = {.partition = "aws",
+			      .account = "123456789012",
+			      .installation = "here",
+			      .region = "us-west-2"};
 	struct step_ctx c = {.arena = &a, .target = "demo", .where = &where, .cfg = &cfg};
 	const char *text;
 

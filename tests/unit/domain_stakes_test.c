@@ -228,6 +228,7 @@ static struct outcome play(struct arena *a, const struct world *w, const char *t
 {
 	const struct kind *k = kind_find(kinds, kind_of(w));
 	const struct where where = {.account = "123456789012",
+				    .installation = "here",
 				    .region = "us-west-2",
 				    .partition = "aws",
 				    .caller_arn = "arn:aws:iam::123456789012:role/us"};
@@ -415,7 +416,7 @@ Test(domain_stakes, what_others_run_is_replaced_with_adopt_alone)
 	static const struct scene rows[] = {
 		{.id = "a failed add-on of ours is made anew",
 		 COREDNS,
-		 .answers = FAILED_ADDON("'instantstart:cluster':'demo'"),
+		 .answers = FAILED_ADDON(TAG_MAP_OURS),
 		 .says = {"call eks:DeleteAddon", "!preserve"}},
 		{.id = "one of others stays",
 		 COREDNS,

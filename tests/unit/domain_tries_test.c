@@ -75,8 +75,8 @@ static const char *answers_of(struct arena *a, const char *status)
 	return arena_printf(
 		a,
 		"{'cloudformation:DescribeStacks':{'Stacks':[{'StackId':'ours',"
-		"'StackStatus':'%s','Tags':[{'Key':'instantstart:cluster','Value':"
-		"'demo'}]}]},'cloudformation:DescribeStackEvents':{'StackEvents':[{"
+		"'StackStatus':'%s','Tags':[" TAGS_OURS
+		"]}]},'cloudformation:DescribeStackEvents':{'StackEvents':[{"
 		"'LogicalResourceId':'Vpc','ResourceType':'AWS::EC2::VPC',"
 		"'ResourceStatus':'DELETE_FAILED','ResourceStatusReason':'it is in use'}]}}",
 		status);
@@ -96,8 +96,10 @@ static void check(const char *what, size_t at, const struct step_ctx *c, const c
 static void play(const char *what, const struct look *looks)
 {
 	static struct config cfg = {.poll_scale_percent = 100};
-	const struct where where = {
-		.account = "111122223333", .region = "us-west-2", .partition = "aws"};
+	const struct where where = {.account = "111122223333",
+				    .installation = "here",
+				    .region = "us-west-2",
+				    .partition = "aws"};
 	struct arena a;
 	bool issued = false;
 

@@ -254,8 +254,7 @@ Test(domain_truth, no_list_of_what_goes_drops_an_item)
 			&a,
 			"{'eks:DescribeCluster':{'cluster':{'status':'ACTIVE','name':"
 			"'demo'}},'cloudformation:DescribeStacks':{'Stacks':[{"
-			"'StackStatus':'CREATE_COMPLETE','Tags':[{'Key':"
-			"'instantstart:cluster','Value':'demo'}]}]},"
+			"'StackStatus':'CREATE_COMPLETE','Tags':[" TAGS_OURS "]}]},"
 			"'kubernetes:list services':{'items':[%s]}}",
 			items);
 		said = scene_play(&a, &s);

@@ -221,8 +221,8 @@ typedef bool planning(struct runner *r, struct arena *a, const struct kind *k,
 static bool plan_by(planning *by, struct arena *a, struct world *w, const struct kind *k,
 		    const json_t *input, json_t **ret, struct err *e)
 {
-	static const struct where where = {.account = "123456789012",
-					   .region = "us-west-2"};
+	static const struct where where = {
+		.account = "123456789012", .installation = "here", .region = "us-west-2"};
 	static const struct config cfg = {.call_timeout_ms = 1000, .lease_ms = 10000};
 	struct runner r = {
 		.cfg = &cfg,
@@ -364,8 +364,8 @@ Test(plan, what_is_known_to_fail_is_refused_by_either_walk)
 
 Test(plan, who_is_silent_is_asked_once)
 {
-	static const struct where where = {.account = "123456789012",
-					   .region = "us-west-2"};
+	static const struct where where = {
+		.account = "123456789012", .installation = "here", .region = "us-west-2"};
 	static const struct config cfg = {
 		.call_timeout_ms = 20000, .lease_ms = 60000, .poll_scale_percent = 100};
 	static struct budget budget;

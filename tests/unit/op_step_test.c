@@ -22,9 +22,12 @@ TestSuite(step, .init = open_arena, .fini = close_arena);
 
 static struct step_ctx context(struct config *cfg)
 {
+	static const struct where where = {.installation = "here"};
+
 	return (struct step_ctx){
 		.arena = &a,
 		.cfg = cfg,
+		.where = &where,
 		.op_id = "op_child",
 		.root_id = "op_root",
 		.target = "demo/data",
@@ -122,8 +125,9 @@ Test(step, tags_of_ours_cannot_be_forged)
 	cr_assert_str_eq(
 		json_text(&a, step_tag_map(&c)),
 		"{\"cost\":\"42\",\"env\":\"prod\",\"instantstart:cluster\":\"demo\","
-		"\"instantstart:operation\":\"op_root\",\"team\":\"ml\"}");
-	cr_assert_eq(json_array_size(list), 5);
+		"\"instantstart:installation\":\"here\",\"instantstart:operation\":"
+		"\"op_root\",\"team\":\"ml\"}");
+	cr_assert_eq(json_array_size(list), 6);
 	cr_assert_str_eq(json_str_at(json_find(list, "Key", "team"), "Value"), "ml");
 	cr_assert(step_tagged_ours(&c, list));
 	cr_assert(step_tagged_cluster(&c, list));

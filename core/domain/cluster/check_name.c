@@ -4,6 +4,7 @@
 #include "core/domain/step/names.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
+#include "core/op/owner.h"
 
 bool control_plane_name_observe(struct step_ctx *c, struct exchange *x)
 {
@@ -18,6 +19,7 @@ static void refuse_stack(struct step_ctx *c)
 		c, ERR_FOREIGN_OBJECT,
 		"A stack named %s exists (%s) and was not created by this operation",
 		name_stack(c), stack_status(c));
+	owner_tell(c, e, json_at(stack_seen(c), "Tags"));
 
 	err_field(e, "/name", c->target, "a name that is not in use");
 	if (saw_ok(c, "eks"))
@@ -35,6 +37,7 @@ static void refuse_cluster(struct step_ctx *c)
 				  "An EKS cluster named %s exists and does not belong to "
 				  "InstantStart",
 				  c->target);
+	owner_tell(c, e, json_at(saw(c, "eks"), "cluster.tags"));
 
 	err_field(e, "/name", c->target, "a name that is not in use");
 	err_fix(e, "Use import_cluster to work with it, or choose another name.");

@@ -331,7 +331,7 @@ static bool run_delete_cluster(struct call *c, const void *in, struct reply *ret
 {
 	const struct delete_cluster *q = in;
 	struct cluster k;
-	struct db_rows rows, makers;
+	struct db_rows rows;
 	json_t *input;
 
 	if (!cluster_mean(c, q->cluster, &k, e))
@@ -342,17 +342,13 @@ static bool run_delete_cluster(struct call *c, const void *in, struct reply *ret
 		return err_fix(e, "Use forget_cluster to remove it from the catalog.");
 	}
 	if (!is_shared(c, k.name, e) ||
-	    !DB(c->db, c->arena, &Q_cluster_owned, &rows, e, k.name) ||
-	    !DB(c->db, c->arena, &Q_cluster_makers, &makers, e, k.name))
+	    !DB(c->db, c->arena, &Q_cluster_owned, &rows, e, k.name))
 		return false;
 	input = cluster_input(c, &k, in);
-	json_put(
-		input, "operations",
-		json_incref(json_parse(c->arena, str_of(db_text(&makers, 0, "ids")), e)));
 	json_put(input, "owned",
 		 json_incref(json_parse(c->arena, str_of(db_text(&rows, 0, "doc")), e)));
 	/* Objects of the user's are more than the cluster that the name stands for. */
-	c->stakes = q->delete_buckets.n > 0;
+	c->stakes = q->delete_buckets.n > 0 || call_is_word(c->opt.confirm);
 	return queue_behind(c, k.name, e) &&
 	       call_submit(c, &kind_delete_cluster, k.name, input, ret, e) &&
 	       (ret->planned || !is_waiting(c, ret->json) || stop_holders(c, k.name, e));

@@ -22,6 +22,7 @@
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 #include "core/op/denial.h"
+#include "core/op/owner.h"
 #include "gen/cloudformation.h"
 
 /* --- a stack that failed before ------------------------------------------ */
@@ -118,6 +119,7 @@ static void create_stack_plan(struct step_ctx *c, struct exchange *x)
 				"A stack named %s exists and does not belong to "
 				"InstantStart",
 				name_stack(c));
+			owner_tell(c, e, json_at(stack_seen(c), "Tags"));
 			err_fix(e, "Choose another name for the cluster.");
 			return;
 		}

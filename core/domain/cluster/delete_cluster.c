@@ -95,7 +95,8 @@ static void stack_plan(struct step_ctx *c, struct exchange *x)
 	}
 	is_there(c, "cloudformation:stack");
 	if (!step_tagged_cluster(c, json_at(stack_seen(c), "Tags"))) {
-		teardown_leave_foreign(c, "cloudformation:stack", name_stack(c));
+		teardown_leave_foreign(c, "cloudformation:stack", name_stack(c),
+				       json_at(stack_seen(c), "Tags"));
 		return;
 	}
 	/* A call whose outcome nobody told us of has arrived. */
@@ -173,6 +174,14 @@ static const struct step steps[] = {
 	 .observe = teardown_contents_observe,
 	 .seen = read_seen,
 	 .plan = teardown_contents_plan},
+	{.name = "check_subnets",
+	 .phase = "check",
+	 .title = "Check that no other cluster shares the compute subnets",
+	 .effect = EFFECT_READ,
+	 .stakes = true,
+	 .observe = shared_subnets_observe,
+	 .seen = read_seen,
+	 .plan = shared_subnets_plan},
 	{.name = "check_load_balancers",
 	 .phase = "check",
 	 .title = "Find what uses the network",

@@ -90,8 +90,13 @@ void teardown_role_plan(struct step_ctx *c, struct exchange *x)
 			step_own(c, "iam:role-policy", "*", NULL, "gone");
 		return;
 	}
-	if (!step_tagged_cluster(c, json_at(saw(c, "role"), "Role.Tags")))
-		return; /* of that name by chance: not ours to remove */
+	if (!step_tagged_cluster(c, json_at(saw(c, "role"), "Role.Tags"))) {
+		/* Of that name by chance: not ours to remove. */
+		step_event(c, "left_alone",
+			   json_pack("{s:s, s:s}", "type", "iam:role", "name",
+				     role_of(c)));
+		return;
+	}
 	if (arn) {
 		json_put_str(in, "PolicyArn", arn);
 		remove_one(c, x, AWS_IAM_DetachRolePolicy, in,
@@ -122,26 +127,37 @@ static json_t *cluster_filter(struct step_ctx *c)
 }
 
 /* The filter finds what carries the tag; only what we made is ours. */
-static json_t *subnet_ids(struct step_ctx *c)
+json_t *teardown_subnets_ours(struct step_ctx *c)
 {
-	json_t *ids = json_new_list(c->arena);
+	json_t *list = json_new_list(c->arena);
 	size_t i;
 	json_t *s;
 
 	json_array_foreach(json_at(saw(c, "subnets"), "Subnets"), i, s)
 		if (step_tagged_cluster(c, json_at(s, "Tags")))
-			json_push(ids, json_string(json_str_or(s, "SubnetId", "")));
+			json_push(list, json_incref(s));
+	return list;
+}
+
+static json_t *subnet_ids(struct step_ctx *c)
+{
+	json_t *ids = json_new_list(c->arena), *subnets = teardown_subnets_ours(c);
+	size_t i;
+	json_t *s;
+
+	json_array_foreach(subnets, i, s)
+		json_push(ids, json_string(json_str_or(s, "SubnetId", "")));
 	return ids;
 }
 
-static bool read_subnets(struct step_ctx *c, struct exchange *x)
+bool teardown_subnets_read(struct step_ctx *c, struct exchange *x)
 {
 	return read_all(c, x, "subnets", AWS_EC2_DescribeSubnets, cluster_filter(c));
 }
 
 bool teardown_interfaces_observe(struct step_ctx *c, struct exchange *x)
 {
-	if (read_subnets(c, x))
+	if (teardown_subnets_read(c, x))
 		return true;
 	return json_array_size(subnet_ids(c)) > 0 &&
 	       read_all(c, x, "interfaces", AWS_EC2_DescribeNetworkInterfaces,

@@ -61,7 +61,8 @@ bool teardown_hyperpod_observe(struct step_ctx *c, struct exchange *x);
 void teardown_hyperpod_plan(struct step_ctx *c, struct exchange *x);
 void teardown_hyperpod_absorb(struct step_ctx *c, const struct answer *a);
 /* One of that name without our tag stays: a note, or a failure when we made it. */
-void teardown_leave_foreign(struct step_ctx *c, const char *type, const char *name);
+void teardown_leave_foreign(struct step_ctx *c, const char *type, const char *name,
+			    const json_t *tags);
 /* A call by which half of the cluster goes was taken: waits, and the catalog says so. */
 void teardown_going(struct step_ctx *c, const char *what, const char *name);
 
@@ -82,5 +83,12 @@ void teardown_going(struct step_ctx *c, const char *what, const char *name);
 		.seen = read_seen, .plan = f##_plan, .absorb = teardown_absorb,          \
 		.arg = (about), .leaves = &leaves_deletion, .wait = &wait_deletion       \
 	}
+
+/* The compute subnets with our tags, as read by the first; new list of the arena. */
+bool teardown_subnets_read(struct step_ctx *c, struct exchange *x);
+json_t *teardown_subnets_ours(struct step_ctx *c);
+/* shared_subnets.c: whom they are shared with is at stake. */
+bool shared_subnets_observe(struct step_ctx *c, struct exchange *x);
+void shared_subnets_plan(struct step_ctx *c, struct exchange *x);
 
 #endif

@@ -4,12 +4,14 @@
 #include "core/domain/step/absent.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
+#include "core/op/owner.h"
 
 /*
  * Of that name, but without our tag. What we never made stays, and is no reason
  * to stop; what we did make has lost its tag, and only a person knows why.
  */
-void teardown_leave_foreign(struct step_ctx *c, const char *type, const char *name)
+void teardown_leave_foreign(struct step_ctx *c, const char *type, const char *name,
+			    const json_t *tags)
 {
 	struct err *e;
 
@@ -18,8 +20,12 @@ void teardown_leave_foreign(struct step_ctx *c, const char *type, const char *na
 			   json_pack("{s:s, s:s}", "type", type, "name", name));
 		return;
 	}
-	e = step_fail(c, ERR_FOREIGN_OBJECT, "%s has lost the tag that says it is ours",
-		      name);
+	e = owner_of_tags(c, tags) == OWNER_NOBODY
+		    ? step_fail(c, ERR_FOREIGN_OBJECT,
+				"%s has lost the tag that says it is ours", name)
+		    : step_fail(c, ERR_FOREIGN_OBJECT,
+				"%s exists and does not belong to this cluster", name);
+	owner_tell(c, e, tags);
 	err_fix(e, "It is kept. To remove it, delete it yourself, then retry.");
 }
 
@@ -52,7 +58,8 @@ void teardown_hyperpod_plan(struct step_ctx *c, struct exchange *x)
 	if (hyperpod_is_vanishing(c))
 		return;
 	if (!step_tagged_cluster(c, json_at(saw(c, "tags"), "Tags"))) {
-		teardown_leave_foreign(c, "sagemaker:cluster", hyperpod_name(c));
+		teardown_leave_foreign(c, "sagemaker:cluster", hyperpod_name(c),
+				       json_at(saw(c, "tags"), "Tags"));
 		return;
 	}
 	if (streq(status, "Deleting")) {

@@ -4,6 +4,7 @@
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
 #include "core/kube/webhook.h"
+#include "core/op/owner.h"
 
 /* With nodes, replicas come within minutes or not at all. */
 static const int64_t DEGRADED_MAX_MS = 10 * 60 * 1000;
@@ -80,6 +81,7 @@ static void take_over(struct step_ctx *c, struct exchange *x, const struct compo
 	e = step_fail(c, ERR_FOREIGN_OBJECT,
 		      "The add-on %s exists and was not created by InstantStart",
 		      k->addon);
+	owner_tell(c, e, json_at(addon, "tags"));
 	err_field(e, "", json_str_or(addon, "addonVersion", "?"), "none");
 	err_fix(e, "Set adopt to take it over unchanged.");
 }
@@ -135,6 +137,7 @@ static void clear(struct step_ctx *c, struct exchange *x, const struct component
 		err_because(e, "eks:DescribeAddon",
 			    json_str_at(addon, "health.issues.0.code"),
 			    json_str_at(addon, "health.issues.0.message"), NULL);
+		owner_tell(c, e, json_at(addon, "tags"));
 		err_fix(e, "Repair the add-on, or send the request again with adopt to "
 			   "have it installed again.");
 		return;

@@ -7,13 +7,12 @@
 #include "core/domain/step/names.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
+#include "core/op/owner.h"
 
 /* A pending release that is older than this has lost its helm (case DP-02). */
 static const int64_t PENDING_MAX_S = 10 * 60;
 
-/* On the record of each release that we begin: who may recover it. */
-static const char OURS[] = "instantstart/cluster";
-/* On the same record: pin_of() what was installed. */
+/* On the record of each release: pin_of() what was installed. */
 static const char PIN[] = "instantstart/pin";
 
 bool release_read(struct step_ctx *c, struct exchange *x, const struct component *k)
@@ -39,10 +38,37 @@ static bool marks_read(struct step_ctx *c, struct exchange *x, const struct comp
 }
 
 /* Begun by us: it says so, or this step has sent it and never heard the end. */
+static struct mark mark_of_release(const struct step_ctx *c)
+{
+	return (struct mark){
+		.installation = helm_release_label(saw(c, "secrets"), LABEL_INSTALLATION),
+		.cluster = helm_release_label(saw(c, "secrets"), LABEL_CLUSTER)};
+}
+
+static enum owner owner_of_release(const struct step_ctx *c)
+{
+	const struct component *k = component_here(c);
+	const struct mark m = mark_of_release(c);
+
+	/* Of others unless it says something: a release has no cluster that it is in. */
+	if (!m.cluster)
+		return m.installation ? OWNER_UNKNOWN : OWNER_NOBODY;
+	return owner_of_mark(c, &m, name_label(c), "helm:release",
+			     arena_printf(c->arena, "%s/%s", k->ns, k->release));
+}
+
 static bool is_ours(const struct step_ctx *c)
 {
-	return c->issued_before ||
-	       streq(helm_release_label(saw(c, "secrets"), OURS), name_label(c));
+	const enum owner owner = owner_of_release(c);
+
+	return owner == OWNER_US || (c->issued_before && owner != OWNER_INSTALLATION);
+}
+
+static void tell_owner(struct step_ctx *c, struct err *e)
+{
+	const struct mark m = mark_of_release(c);
+
+	owner_tell_mark(c, e, owner_of_release(c), &m);
 }
 
 /*
@@ -129,6 +155,7 @@ static void recover(struct step_ctx *c, struct exchange *x, const struct compone
 					  "The Helm release %s/%s is stuck in %s and was "
 					  "not started by InstantStart",
 					  k->ns, k->release, status);
+		tell_owner(c, e);
 		err_fix(e,
 			"If no user is working on it, run: helm %s %s -n %s. Then retry.",
 			forget ? "uninstall" : "rollback", k->release, k->ns);
@@ -160,8 +187,9 @@ static void install(struct step_ctx *c, struct exchange *x, const struct compone
 	struct helm_request r = chart_request(c, k, HELM_UPGRADE_INSTALL);
 	struct kube_target t;
 
-	r.labels = arena_printf(c->arena, "%s=%s,%s=%s", OURS, name_label(c), PIN,
-				pin_of(c, chart, r.values));
+	r.labels = arena_printf(c->arena, "%s=%s,%s=%s,%s=%s", LABEL_CLUSTER,
+				name_label(c), LABEL_INSTALLATION, c->where->installation,
+				PIN, pin_of(c, chart, r.values));
 	r.take_ownership = json_bool_or(c->input, "adopt", false);
 	eks_target(c, &t);
 	c->item = arena_printf(c->arena, "revision/%lld", (long long)revision + 1);
@@ -202,6 +230,7 @@ static bool refuse_foreign(struct step_ctx *c, const struct component *k,
 		      "The Helm release %s/%s is %s and was not created by "
 		      "InstantStart",
 		      k->ns, k->release, status);
+	tell_owner(c, e);
 	err_fix(e,
 		"Repair or remove it (helm history %s -n %s shows its history), then "
 		"retry.",

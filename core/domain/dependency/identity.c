@@ -8,6 +8,7 @@
 #include "core/domain/step/eks_access.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
+#include "core/op/owner.h"
 
 /* --- whose it is ------------------------------------------------------------------ */
 
@@ -108,6 +109,7 @@ static void bound_to_other(struct step_ctx *c, struct exchange *x,
 	}
 	e = step_fail(c, ERR_FOREIGN_OBJECT, "The service account %s/%s is bound to %s",
 		      k->ns, k->service_account, json_str_or(one, "roleArn", "?"));
+	owner_tell(c, e, json_at(one, "tags"));
 	err_field(e, "", json_str_at(one, "roleArn"), role);
 	err_fix(e, "Ask the owner of that pod identity association to free the service "
 		   "account, then retry.");

@@ -5,6 +5,7 @@
 #include "core/domain/step/eks_access.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
+#include "core/op/owner.h"
 
 const char *component_kept(const struct step_ctx *c, const struct component *k)
 {
@@ -54,6 +55,7 @@ static void not_ours(struct step_ctx *c, const struct component *k, const json_t
 	}
 	e = step_fail(c, ERR_FOREIGN_OBJECT,
 		      "The add-on %s was not created by InstantStart", k->addon);
+	owner_tell(c, e, json_at(addon, "tags"));
 	err_field(e, "", json_str_or(addon, "addonVersion", "?"),
 		  "an add-on with the tag of this cluster");
 	err_fix(e, "Set adopt to remove the add-on anyway. Otherwise it is kept.");

@@ -12,6 +12,7 @@
 #include "core/domain/step/read.h"
 #include "core/domain/step/texts.h"
 #include "core/json/tree.h"
+#include "core/op/owner.h"
 
 bool oidc_observe(struct step_ctx *c, struct exchange *x)
 {
@@ -39,6 +40,7 @@ static void keep_audience(struct step_ctx *c, struct exchange *x)
 			      "%s was not created by InstantStart and does not accept "
 			      "%s",
 			      oidc_arn(c), AWS_TOKEN_AUDIENCE);
+		owner_tell(c, e, json_at(saw(c, "oidc"), "Tags"));
 		err_fix(e, "Set adopt to add the audience, or add it yourself.");
 		return;
 	}

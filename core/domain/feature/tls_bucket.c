@@ -11,6 +11,7 @@
 #include "core/domain/step/absent.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
+#include "core/op/owner.h"
 
 static json_t *by_bucket(struct step_ctx *c)
 {
@@ -33,23 +34,32 @@ bool tls_bucket_observe(struct step_ctx *c, struct exchange *x)
 		 read_aws(c, x, "objects", AWS_S3_ListObjectsV2, in)));
 }
 
+/* Says nothing of anybody. */
+static bool is_untagged(const struct step_ctx *c)
+{
+	return owner_of_tags(c, json_at(saw(c, "tags"), "TagSet")) == OWNER_NOBODY;
+}
+
 /* Untagged and empty: a stop between two calls of ours. With content it is a matter of
  * consent, because the content goes with the feature. */
 static void keep_bucket(struct step_ctx *c)
 {
 	const bool adopt = json_bool_or(c->input, "adopt", false);
 	const char *key = json_str_at(saw(c, "objects"), "Contents.0.Key");
+	const bool left = is_untagged(c) && !key;
 	struct err *e;
 
-	if (is_ours(c) || adopt || !key) {
+	if (is_ours(c) || adopt || left) {
 		step_own(c, "s3:bucket", name_tls_bucket(c), NULL,
-			 is_ours(c) || !key ? "made" : "adopted");
+			 is_ours(c) || left ? "made" : "adopted");
 		return;
 	}
 	e = step_fail(c, ERR_FOREIGN_OBJECT,
-		      "The bucket %s contains objects and has no tag of this cluster",
+		      key ? "The bucket %s contains objects and has no tag of this cluster"
+			  : "The bucket %s exists and does not belong to this cluster",
 		      name_tls_bucket(c));
-	err_field(e, "", key, "an empty bucket, or the tag instantstart:cluster");
+	owner_tell(c, e, json_at(saw(c, "tags"), "TagSet"));
+	err_field(e, "", key, "an empty bucket, or one that is tagged for this cluster");
 	err_fix(e,
 		"Set adopt to take it over (its objects are deleted when the feature is "
 		"disabled), or empty it.");
@@ -201,8 +211,9 @@ void tls_bucket_remove_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	}
 	if (!is_ours(c) &&
-	    json_array_size(bucket_versions(c, saw(c, "versions"), true)) > 0)
-		return; /* somebody keeps something in it */
+	    (!is_untagged(c) ||
+	     json_array_size(bucket_versions(c, saw(c, "versions"), true)) > 0))
+		return; /* somebody's, or somebody keeps something in it */
 	c->item = name_tls_bucket(c);
 	step_promise(c, "s3:bucket", name_tls_bucket(c), "gone");
 	exchange_aws(x, AWS_S3_DeleteBucket, by_bucket(c));

@@ -24,6 +24,7 @@
 #include "core/domain/step/read.h"
 #include "core/domain/step/role.h"
 #include "core/json/tree.h"
+#include "core/op/owner.h"
 
 const char *hyperpod_name(const struct step_ctx *c)
 {
@@ -80,6 +81,7 @@ static void refuse_foreign(struct step_ctx *c)
 			  "by this operation",
 			  hyperpod_name(c), status);
 
+	owner_tell(c, e, json_at(saw(c, "tags"), "Tags"));
 	err_field(e, "/hyperpod_name", hyperpod_name(c), "a name that is not in use");
 	if (streq(status, "InService"))
 		err_fix(e,

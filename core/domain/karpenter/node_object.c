@@ -6,9 +6,11 @@
 #include "core/domain/step/held.h"
 #include "core/domain/step/kube_delete.h"
 #include "core/domain/step/leaves.h"
+#include "core/domain/step/names.h"
 #include "core/domain/step/read.h"
 #include "core/domain/storage/storage.h"
 #include "core/json/tree.h"
+#include "core/op/owner.h"
 
 enum { LOOK_S = 3, GONE_S = 5 };
 
@@ -77,17 +79,27 @@ bool node_object_read_of_pool(struct step_ctx *c, struct exchange *x)
 
 /* --- making it ---------------------------------------------------------------------- */
 
-static void refuse_foreign(struct step_ctx *c)
+static json_t *wanted(struct step_ctx *c)
+{
+	json_t *o = about(c)->wanted(c);
+
+	owner_label(c, o);
+	return o;
+}
+
+static void refuse_foreign(struct step_ctx *c, const json_t *there)
 {
 	struct err *e =
 		step_fail(c, ERR_FOREIGN_OBJECT,
 			  "A %s named %s exists and does not belong to InstantStart",
 			  about(c)->what, name_of(c));
 
+	object_tell_owner(c, e, there, about(c)->type);
 	err_field(e, "/name", name_of(c), "a name that is not in use");
-	err_fix(e, "Choose another name, or label it "
-		   "app.kubernetes.io/managed-by=instantstart to hand it over to "
-		   "InstantStart.");
+	err_fix(e,
+		"Choose another name. To hand it over to this installation, label it " LABEL_MANAGED
+		"=instantstart and " LABEL_INSTALLATION "=%s.",
+		c->where->installation);
 }
 
 void node_object_apply_plan(struct step_ctx *c, struct exchange *x)
@@ -96,8 +108,8 @@ void node_object_apply_plan(struct step_ctx *c, struct exchange *x)
 	struct kube_request r = request_of(c, KUBE_APPLY);
 	struct kube_target t;
 
-	if (there && !object_is_ours(there)) {
-		refuse_foreign(c);
+	if (there && !object_is_ours(c, there, about(c)->type)) {
+		refuse_foreign(c, there);
 		return;
 	}
 	if (json_at(there, "metadata.deletionTimestamp")) {
@@ -106,8 +118,8 @@ void node_object_apply_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	}
 	step_own(c, about(c)->type, name_of(c), NULL, "made");
-	r.body = about(c)->wanted(c);
-	if (there && object_covers(there, r.body))
+	r.body = wanted(c);
+	if (there && object_is_current(c, there, r.body))
 		return;
 	if (!json_at(c->data, "was_there"))
 		step_save(c, "was_there", json_boolean(there));
@@ -162,7 +174,7 @@ static const char *moved(struct step_ctx *c)
 				    "the %s %s was deleted outside InstantStart",
 				    about(c)->what, name_of(c));
 	}
-	if (there && !object_covers(there, about(c)->wanted(c)))
+	if (there && !object_is_current(c, there, wanted(c)))
 		return arena_printf(c->arena,
 				    "the %s %s was changed outside InstantStart",
 				    about(c)->what, name_of(c));
@@ -213,6 +225,7 @@ static bool is_another(struct step_ctx *c, const json_t *there)
 void node_object_delete_plan(struct step_ctx *c, struct exchange *x)
 {
 	const json_t *there = saw(c, "object");
+	struct err *e;
 
 	if (!there) {
 		step_own(c, about(c)->type, name_of(c), NULL, "gone");
@@ -223,6 +236,19 @@ void node_object_delete_plan(struct step_ctx *c, struct exchange *x)
 	if (json_at(there, "metadata.deletionTimestamp")) {
 		step_wait(c, GONE_S, "the %s %s and its nodes to be deleted%s",
 			  about(c)->what, name_of(c), held_text(c->arena, there));
+		return;
+	}
+	/* The caller names it, whoever made it; but not what others look after. */
+	if (owner_of_object(c, there, name_label(c), about(c)->type) ==
+	    OWNER_INSTALLATION) {
+		e = step_fail(c, ERR_FOREIGN_OBJECT,
+			      "The %s %s belongs to another InstantStart installation",
+			      about(c)->what, name_of(c));
+		object_tell_owner(c, e, there, about(c)->type);
+		err_fix(e,
+			"Delete it there. To hand it over to this installation, label "
+			"it " LABEL_INSTALLATION "=%s.",
+			c->where->installation);
 		return;
 	}
 	kube_delete(c, x, request_of(c, KUBE_DELETE), there, KUBE_SEEN_CONTENT);

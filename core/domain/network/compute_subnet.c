@@ -6,6 +6,7 @@
 #include "core/domain/offer/zones.h"
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
+#include "core/op/owner.h"
 
 static json_t *filter(struct step_ctx *c, const char *name, const char *value)
 {
@@ -65,7 +66,19 @@ static const json_t *choose_table(const json_t *tables, const json_t *subnets,
 	return other;
 }
 
-static const json_t *tagged_subnet(const json_t *subnets, const char *zone_id)
+/*
+ * One that a person has tagged is used as it is; one of another cluster of ours is
+ * shared. Another installation's goes with its cluster, of which we know nothing.
+ */
+static bool may_be_used(const struct step_ctx *c, const json_t *subnet)
+{
+	const enum owner owner = owner_of_tags(c, json_at(subnet, "Tags"));
+
+	return owner != OWNER_INSTALLATION && owner != OWNER_UNKNOWN;
+}
+
+static const json_t *tagged_subnet(const struct step_ctx *c, const json_t *subnets,
+				   const char *zone_id)
 {
 	size_t i;
 	json_t *subnet;
@@ -74,10 +87,24 @@ static const json_t *tagged_subnet(const json_t *subnets, const char *zone_id)
 		const json_t *tag =
 			json_find(json_at(subnet, "Tags"), "Key", COMPUTE_SUBNET_TAG);
 
-		if (streq(json_str_or(tag, "Value", ""), zone_id))
+		if (streq(json_str_or(tag, "Value", ""), zone_id) &&
+		    may_be_used(c, subnet))
 			return subnet;
 	}
 	return NULL;
+}
+
+/* It goes with the other cluster: delete_cluster there refuses while this one uses it. */
+static void say_shared(struct step_ctx *c, const json_t *subnet)
+{
+	const json_t *tags = json_at(subnet, "Tags");
+
+	if (owner_of_tags(c, tags) == OWNER_CLUSTER)
+		step_warn(c,
+			  "the compute subnet %s is shared: it was created for the "
+			  "cluster %s",
+			  json_str_or(subnet, "SubnetId", "?"),
+			  mark_of_tags(tags).cluster);
 }
 
 static void save_subnet(struct step_ctx *c, const json_t *subnet)
@@ -177,7 +204,7 @@ void subnet_find_plan(struct step_ctx *c, struct exchange *x)
 	}
 	zone_id = json_str_or(zone, "ZoneId", "");
 	json_drop(c->data, "subnet");
-	found = tagged_subnet(subnets, zone_id);
+	found = tagged_subnet(c, subnets, zone_id);
 	table = choose_table(json_at(saw(c, "tables"), "RouteTables"), subnets, zone_id);
 	if (!table) {
 		e = step_fail(c, ERR_STATE_CONFLICT,
@@ -186,9 +213,10 @@ void subnet_find_plan(struct step_ctx *c, struct exchange *x)
 			   "gateway and a route 0.0.0.0/0 to it, or set subnet_id.");
 		return;
 	}
-	if (found)
+	if (found) {
 		save_subnet(c, found);
-	else if (!choose_cidr(c, vpcs, subnets)) {
+		say_shared(c, found);
+	} else if (!choose_cidr(c, vpcs, subnets)) {
 		e = step_fail(c, ERR_QUOTA,
 			      "%s has no free /20 block, and no block can be added",
 			      vpc_id(c));
@@ -287,8 +315,11 @@ void subnet_create_plan(struct step_ctx *c, struct exchange *x)
 
 	if (json_at(c->data, "subnet.id"))
 		return;
-	if (there && tagged_subnet(json_at(saw(c, "subnets"), "Subnets"),
-				   step_get(c, "subnet.zone_id"))) {
+	/* By a call whose answer was lost; with whatever else is in that block, another
+	 * block is chosen. */
+	if (there && step_tagged_cluster(c, json_at(there, "Tags")) &&
+	    tagged_subnet(c, json_at(saw(c, "subnets"), "Subnets"),
+			  step_get(c, "subnet.zone_id"))) {
 		save_subnet(c, there);
 		step_own(c, "ec2:subnet", json_str_at(there, "SubnetId"), NULL, "made");
 		return;

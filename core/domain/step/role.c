@@ -2,6 +2,7 @@
 
 #include "core/domain/step/read.h"
 #include "core/json/tree.h"
+#include "core/op/owner.h"
 
 static const char POLICY_NAME[] = "instantstart";
 
@@ -62,7 +63,7 @@ bool role_create_observe(struct step_ctx *c, struct exchange *x)
 }
 
 /* Somebody else's, or ours without its tag: only the caller knows. */
-static void take_over(struct step_ctx *c, struct exchange *x)
+static void take_over(struct step_ctx *c, struct exchange *x, const json_t *tags)
 {
 	struct err *e;
 
@@ -77,6 +78,7 @@ static void take_over(struct step_ctx *c, struct exchange *x)
 	e = step_fail(c, ERR_FOREIGN_OBJECT,
 		      "A role named %s exists and does not belong to InstantStart",
 		      role_of(c));
+	owner_tell(c, e, tags);
 	err_fix(e, "The existing role is not changed. Set a role of your own.");
 }
 
@@ -90,7 +92,7 @@ void role_create_plan(struct step_ctx *c, struct exchange *x)
 		return;
 	if (role) {
 		if (!step_tagged_cluster(c, json_at(role, "Tags"))) {
-			take_over(c, x);
+			take_over(c, x, json_at(role, "Tags"));
 			return;
 		}
 		step_own(c, "iam:role", role_of(c), json_str_at(role, "Arn"), "made");

@@ -8,6 +8,7 @@
 #include "core/domain/storage/kinds.h"
 #include "core/domain/storage/storage.h"
 #include "core/json/tree.h"
+#include "core/op/owner.h"
 
 /* --- the bucket -------------------------------------------------------------- */
 
@@ -149,6 +150,7 @@ static void grant_plan(struct step_ctx *c, struct exchange *x)
 		struct err *e = step_fail(c, ERR_FOREIGN_OBJECT,
 					  "the role %s was not made for %s",
 					  name_role(c, ROLE_S3_CSI), c->target);
+		owner_tell(c, e, json_at(saw(c, "role"), "Role.Tags"));
 		err_fix(e,
 			"The role is not changed. Run reconcile_dependencies for %s to see why "
 			"InstantStart could not create its own role.",

@@ -35,15 +35,16 @@ static bool users_observe(struct step_ctx *c, struct exchange *x)
 }
 
 /* Both are looked at before the first goes. True: the step has failed. */
-static bool is_foreign(struct step_ctx *c, const char *what, const char *name,
-		       const json_t *object)
+static bool is_foreign(struct step_ctx *c, const char *what, const char *type,
+		       const char *name, const json_t *object)
 {
 	struct err *e;
 
-	if (!object || object_is_of_cluster(c, object))
+	if (!object || object_is_ours(c, object, type))
 		return false;
 	e = step_fail(c, ERR_FOREIGN_OBJECT, "The %s %s does not belong to InstantStart",
 		      what, name);
+	object_tell_owner(c, e, object, type);
 	err_fix(e, "Nothing was removed. Ask its owner to delete it.");
 	return true;
 }
@@ -87,8 +88,10 @@ static void users_plan(struct step_ctx *c, struct exchange *x)
 	json_t *pod;
 
 	(void)x;
-	if (is_foreign(c, "claim", storage_name(c), saw(c, "claim")) ||
-	    is_foreign(c, "volume", storage_volume(c), saw(c, "volume")))
+	if (is_foreign(c, "claim", STORAGE_CLAIM_TYPE, storage_name(c),
+		       saw(c, "claim")) ||
+	    is_foreign(c, "volume", STORAGE_VOLUME_TYPE, storage_volume(c),
+		       saw(c, "volume")))
 		return;
 	json_array_foreach(pods, i, pod)
 		if (uses_claim(pod, storage_name(c)) && !has_ended(pod) &&
@@ -165,9 +168,9 @@ static void remove_plan(struct step_ctx *c, struct exchange *x)
 		step_own(c, r->type, object_id(c), NULL, "gone");
 		return;
 	}
-	if (!object_is_ours(object) && r->probe)
+	if (r->probe && !object_is_ours(c, object, r->type))
 		return;
-	if (is_foreign(c, r->what, object_id(c), object))
+	if (is_foreign(c, r->what, r->type, object_id(c), object))
 		return;
 	if (json_at(object, "metadata.deletionTimestamp")) {
 		step_wait(c, 3, "the %s %s to be deleted%s", r->what, object_id(c),

@@ -151,16 +151,17 @@ void mount_volume_absorb(struct step_ctx *c, const struct answer *a)
 /* --- whose they are: asked of all before the first is made ----------------------- */
 
 /* True: somebody else's, and the step has failed. */
-static bool is_foreign(struct step_ctx *c, const char *what, const char *name,
-		       const json_t *there)
+static bool is_foreign(struct step_ctx *c, const char *what, const char *type,
+		       const char *name, const json_t *there)
 {
 	struct err *e;
 
-	if (!there || object_is_of_cluster(c, there))
+	if (!there || object_is_ours(c, there, type))
 		return false;
 	e = step_fail(c, ERR_FOREIGN_OBJECT,
 		      "A %s named %s exists and does not belong to InstantStart", what,
 		      name);
+	object_tell_owner(c, e, there, type);
 	err_field(e, "/name", storage_name(c), "a name that is not in use");
 	err_fix(e,
 		"Choose another name or namespace for the storage. Nothing was created.");
@@ -179,7 +180,7 @@ static const json_t *volume_of_claim(const struct step_ctx *c, const json_t *vol
 	json_t *v;
 
 	json_array_foreach(volumes, i, v)
-		if (object_is_of_cluster(c, v) &&
+		if (object_is_ours(c, v, STORAGE_VOLUME_TYPE) &&
 		    streq(json_str_or(v, "spec.claimRef.name", ""), storage_name(c)) &&
 		    streq(json_str_or(v, "spec.claimRef.namespace", ""),
 			  storage_namespace(c)))
@@ -207,7 +208,7 @@ static bool volume_refused(struct step_ctx *c)
 			"changed.");
 		return true;
 	}
-	if (is_foreign(c, "volume", storage_volume(c), there))
+	if (is_foreign(c, "volume", STORAGE_VOLUME_TYPE, storage_volume(c), there))
 		return true;
 	if (!there || json_at(there, "metadata.deletionTimestamp") ||
 	    object_covers(json_at(there, "spec.csi"), json_at(wanted, "spec.csi")))
@@ -231,7 +232,7 @@ static bool claim_refused(struct step_ctx *c)
 	const char *volume = json_str_or(there, "spec.volumeName", storage_volume(c));
 	struct err *e;
 
-	if (is_foreign(c, "claim", claim_id(c), there))
+	if (is_foreign(c, "claim", STORAGE_CLAIM_TYPE, claim_id(c), there))
 		return true;
 	if (!there || json_at(there, "metadata.deletionTimestamp") ||
 	    streq(volume, storage_volume(c)))
@@ -262,7 +263,7 @@ void mount_check_plan(struct step_ctx *c, struct exchange *x)
 	if (known)
 		step_save_str(c, "volume", json_str_at(known, "metadata.name"));
 	if (!claim_refused(c) && !volume_refused(c))
-		is_foreign(c, "job",
+		is_foreign(c, "job", STORAGE_JOB_TYPE,
 			   arena_printf(c->arena, "%s/%s", storage_namespace(c),
 					storage_probe(c)),
 			   saw(c, "job"));
@@ -279,7 +280,7 @@ void mount_claim_plan(struct step_ctx *c, struct exchange *x)
 	    (there && waits_for_end(c, "claim", storage_name(c), there)))
 		return;
 	step_own(c, "kubernetes:persistentvolumeclaim", claim_id(c), NULL, "made");
-	if (there && object_covers(there, wanted))
+	if (there && object_is_current(c, there, wanted))
 		return;
 	apply(c, x, "persistentvolumeclaims", storage_namespace(c), storage_name(c),
 	      wanted, arena_printf(c->arena, "Apply the claim %s", claim_id(c)));
@@ -304,7 +305,8 @@ void mount_volume_plan(struct step_ctx *c, struct exchange *x)
 	const json_t *claim = saw(c, "claim");
 	json_t *wanted = reserved_volume(c);
 
-	if (volume_refused(c) || is_foreign(c, "claim", claim_id(c), claim))
+	if (volume_refused(c) ||
+	    is_foreign(c, "claim", STORAGE_CLAIM_TYPE, claim_id(c), claim))
 		return;
 	if (there && waits_for_end(c, "volume", storage_volume(c), there))
 		return;
@@ -315,7 +317,7 @@ void mount_volume_plan(struct step_ctx *c, struct exchange *x)
 	if (there && let_go(c, x, there))
 		return;
 	step_own(c, "kubernetes:persistentvolume", storage_volume(c), NULL, "made");
-	if (there && object_covers(there, wanted))
+	if (there && object_is_current(c, there, wanted))
 		return;
 	apply(c, x, "persistentvolumes", NULL, storage_volume(c), wanted,
 	      arena_printf(c->arena, "Apply the volume %s for the bucket %s",

@@ -37,6 +37,22 @@ static bool is_of_this_operation(const struct step_ctx *c, const json_t *job)
 		c->op_id);
 }
 
+/* True: somebody else's, and the step has failed. */
+static bool is_foreign(struct step_ctx *c, const json_t *job)
+{
+	struct err *e;
+
+	if (!job || object_is_ours(c, job, STORAGE_JOB_TYPE))
+		return false;
+	e = step_fail(c, ERR_FOREIGN_OBJECT,
+		      "A job named %s/%s exists and does not belong to InstantStart",
+		      storage_namespace(c), storage_probe(c));
+	object_tell_owner(c, e, job, STORAGE_JOB_TYPE);
+	err_fix(e, "Choose another name or namespace for the storage, or delete the job "
+		   "if it is not needed.");
+	return true;
+}
+
 void probe_plan(struct step_ctx *c, struct exchange *x)
 {
 	const json_t *job = saw(c, "job");
@@ -52,12 +68,8 @@ void probe_plan(struct step_ctx *c, struct exchange *x)
 			 NULL, "made");
 		return;
 	}
-	if (job && !object_is_of_cluster(c, job)) {
-		step_fail(c, ERR_FOREIGN_OBJECT,
-			  "A job named %s/%s exists and does not belong to InstantStart",
-			  storage_namespace(c), storage_probe(c));
+	if (is_foreign(c, job))
 		return;
-	}
 	if (job) {
 		step_goto(c, "clear_probe");
 		return;
@@ -260,12 +272,8 @@ void probe_clear_plan(struct step_ctx *c, struct exchange *x)
 {
 	const json_t *job = saw(c, "job");
 
-	if (job && !object_is_of_cluster(c, job)) {
-		step_fail(c, ERR_FOREIGN_OBJECT,
-			  "A job named %s/%s exists and does not belong to InstantStart",
-			  storage_namespace(c), storage_probe(c));
+	if (is_foreign(c, job))
 		return;
-	}
 	if (job && (!is_of_this_operation(c, job) || job_has(job, "Failed")))
 		probe_remove_plan(c, x);
 }
@@ -281,6 +289,8 @@ void probe_remove_plan(struct step_ctx *c, struct exchange *x)
 			 NULL, "gone");
 		return;
 	}
+	if (is_foreign(c, job))
+		return;
 	if (json_at(job, "metadata.deletionTimestamp")) {
 		step_wait(c, 2, "the job %s to be deleted%s", storage_probe(c),
 			  held_text(c->arena, job));

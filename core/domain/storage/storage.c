@@ -4,6 +4,7 @@
 
 #include "core/domain/step/names.h"
 #include "core/json/tree.h"
+#include "core/op/owner.h"
 
 const char *storage_name(const struct step_ctx *c)
 {
@@ -82,9 +83,9 @@ static const char *volume_handle(const struct step_ctx *c)
 
 static json_t *labels(const struct step_ctx *c)
 {
-	return json_pack("{s:s, s:s, s:s}", "app.kubernetes.io/managed-by",
-			 "instantstart", "instantstart/cluster", name_label(c),
-			 "instantstart/storage", storage_name(c));
+	return json_pack("{s:s, s:s, s:s*, s:s}", LABEL_MANAGED, "instantstart",
+			 LABEL_CLUSTER, name_label(c), LABEL_INSTALLATION,
+			 c->where->installation, "instantstart/storage", storage_name(c));
 }
 
 static void option(json_t *list, const char *text)
@@ -155,9 +156,10 @@ json_t *storage_claim_object(struct step_ctx *c)
 
 json_t *storage_namespace_object(struct step_ctx *c)
 {
-	return json_packf(c->arena, "{s:s, s:s, s:{s:s, s:{s:s}}}", "apiVersion", "v1",
-			  "kind", "Namespace", "metadata", "name", storage_namespace(c),
-			  "labels", "app.kubernetes.io/managed-by", "instantstart");
+	return json_packf(c->arena, "{s:s, s:s, s:{s:s, s:{s:s, s:s*}}}", "apiVersion",
+			  "v1", "kind", "Namespace", "metadata", "name",
+			  storage_namespace(c), "labels", LABEL_MANAGED, "instantstart",
+			  LABEL_INSTALLATION, c->where->installation);
 }
 
 /* Writes, reads and removes one object; of a read-only mount, lists. */
@@ -217,22 +219,27 @@ bool object_covers(const json_t *there, const json_t *wanted)
 	return json_equal(there, wanted);
 }
 
-static const char *label_of(const json_t *object, const char *key)
+bool object_is_current(const struct step_ctx *c, const json_t *there,
+		       const json_t *wanted)
 {
-	return json_string_value(
-		json_object_get(json_at(object, "metadata.labels"), key));
+	json_t *o = json_own(c->arena, json_deep_copy(wanted));
+
+	if (!json_object_get(json_at(there, "metadata.labels"), LABEL_INSTALLATION))
+		json_object_del(json_at(o, "metadata.labels"), LABEL_INSTALLATION);
+	return object_covers(there, o);
 }
 
-bool object_is_ours(const json_t *object)
+bool object_is_ours(const struct step_ctx *c, const json_t *object, const char *type)
 {
-	return streq(label_of(object, "app.kubernetes.io/managed-by"), "instantstart");
+	return owner_of_object(c, object, name_label(c), type) == OWNER_US;
 }
 
-bool object_is_of_cluster(const struct step_ctx *c, const json_t *object)
+void object_tell_owner(struct step_ctx *c, struct err *e, const json_t *object,
+		       const char *type)
 {
-	const char *cluster = label_of(object, "instantstart/cluster");
+	const struct mark m = mark_of_labels(json_at(object, "metadata.labels"));
 
-	return object_is_ours(object) && (!cluster || streq(cluster, name_label(c)));
+	owner_tell_mark(c, e, owner_of_object(c, object, name_label(c), type), &m);
 }
 
 const char *storage_grant_id(const struct step_ctx *c)
