@@ -8,6 +8,7 @@
 
 #include "core/base/limits.h"
 #include "core/db/db.h"
+#include "core/json/tree.h"
 #include "gen/migrations.h"
 #include "gen/queries.h"
 #include "tests/lib/pg.h"
@@ -265,12 +266,10 @@ Test(db, migrations)
 	must(db_migrate(db, &a, &e));
 }
 
-/* A database of an older version: what is missing is applied by the owner, and
- * refused to the others until then. */
-Test(db, what_is_missing_is_applied)
+/* A database with the migrations up to `before`, not included. */
+static const char *older(int before)
 {
 	const char *url = pg_empty(&a);
-	struct db *db = pg_open(&a, url);
 	const char *text = Q_migrate_begin.text;
 
 	pg_sql(&a, pg_fresh(&a), "select 1"); /* the roles exist */
@@ -278,7 +277,8 @@ Test(db, what_is_missing_is_applied)
 			    "do $$ begin execute format('grant create on database %%I to"
 			    " instantstart_owner', current_database()); end $$; %s",
 			    text);
-	for (const struct db_migration *m = DB_MIGRATIONS; m[1].name; m++)
+	for (const struct db_migration *m = DB_MIGRATIONS; m->name && m->version < before;
+	     m++)
 		text = arena_printf(
 			&a,
 			"%s; set local search_path = instantstart, pg_temp; %s;"
@@ -286,10 +286,69 @@ Test(db, what_is_missing_is_applied)
 			" '%s', '%s')",
 			text, m->text, m->version, m->name, m->sha256);
 	pg_sql(&a, url, "%s; commit", text);
+	return url;
+}
+
+static int last_version(void)
+{
+	const struct db_migration *m = DB_MIGRATIONS;
+
+	while (m[1].name)
+		m++;
+	return m->version;
+}
+
+/* A database of an older version: what is missing is applied by the owner, and
+ * refused to the others until then. */
+Test(db, what_is_missing_is_applied)
+{
+	struct db *db = pg_open(&a, older(last_version()));
+
 	cr_assert_not(db_check_schema(db, &a, &e));
 	cr_assert_eq(e.code, ERR_SCHEMA_VERSION);
 	must(db_migrate(db, &a, &e));
 	must(db_check_schema(db, &a, &e));
+}
+
+/* One operation of a kind, with a stage that has sent a call, and what it made. */
+#define OF_BEFORE                                                                        \
+	"insert into operation (id, kind, title, target, cluster, input, digest,"        \
+	" principal, actor_name, face, keyed, root_id, parent_id, stage, state, step,"   \
+	" phase, phases, due_at, deadline_s, deadline_at, created_at, updated_at,"       \
+	" ended_at) select id, 'k', 'K', 'demo', 'demo', '{}', id, 'p', 'P', 'rest',"    \
+	" false, root, nullif(root, id), case when root <> id then 's' end,"             \
+	" 'succeeded', 's', 'p', '[]', now(), 1, now(), now(), now(), now()"             \
+	" from (values ('op_1', 'op_1'), ('op_2', 'op_1'), ('op_3', 'op_3'),"            \
+	" ('op_4', 'op_4')) v (id, root);"                                               \
+	"insert into effect (op_id, step, item, epoch, visit, class, name, token,"       \
+	" digest, gen, first_issued_at, issued_at) select op, 's', '', 1, 1, 'named',"   \
+	" name, 't', 'd', 1, now(), now() from (values ('op_2', 'iam:CreateRole'),"      \
+	" ('op_3', 's3:PutBucketTagging'), ('op_4', 'sagemaker:UpdateCluster'))"         \
+	" v (op, name);"                                                                 \
+	"insert into resource (cluster, type, id, op_id, state, made_at) values"         \
+	" ('demo', 'kubernetes:persistentvolume', 'v', 'op_1', 'made', now()),"          \
+	" ('demo', 'kubernetes:job', 'default/j', 'op_1', 'gone', now()),"               \
+	" ('demo', 'iam:role', 'r', 'op_1', 'made', now())"
+
+/* What was made before things said their installation: by operations that tag, whatever
+ * stage of them it was, and what the ledger names inside Kubernetes. */
+Test(db, what_was_made_before_the_identity_is_written_down)
+{
+	const char *url = older(120);
+	struct db *db = pg_open(&a, url);
+	struct db_rows rows;
+
+	pg_sql(&a, url, "set search_path = instantstart; %s", OF_BEFORE);
+	must(db_migrate(db, &a, &e));
+	must(DB(db, &a, &Q_identity_get, &rows, &e));
+	cr_expect_eq(strlen(db_text(&rows, 0, "id")), 36);
+	cr_expect_str_eq(
+		json_text(&a, json_parse(&a, str_of(db_text(&rows, 0, "earlier")), &e)),
+		"{\"kubernetes:persistentvolume demo v\":true,\"operation demo op_1\":true,"
+		"\"operation demo op_3\":true,\"operation op_1\":true,"
+		"\"operation op_3\":true}");
+	db = pg_open(&a, pg_as(&a, url, "instantstart_poller"));
+	must(DB(db, &a, &Q_identity_get, &rows, &e));
 }
 
 Test(db, a_role_that_may_not_migrate_is_told_why)

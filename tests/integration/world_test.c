@@ -19,6 +19,8 @@ Test(world, asks_the_journal_without_keeping_the_answers)
 	w.runner.db = pg_open(&a, pg_fresh(&a));
 	/* A worker asks every two seconds, for as long as nobody has credentials. */
 	cr_assert(world_know(&w, &process, &e), "%s", e.detail);
+	cr_expect_eq(strlen(w.where.installation), 36);
+	cr_expect_eq(json_object_size(w.where.earlier), 0);
 	used = process.used;
 	for (int i = 0; i < 100; i++)
 		cr_assert(world_know(&w, &process, &e), "%s", e.detail);

@@ -257,7 +257,9 @@ static void expect_untouched(const struct truth_row *row, const struct sent *s)
 {
 	const char *name = json_str_at(s->request, "input.addonName");
 
-	if (!name)
+	/* The script bucket is the account's, for all clusters and installations. */
+	if (!name && !str_starts(json_str_or(s->request, "input.Bucket", ""),
+				 "sagemaker-instantstart-"))
 		name = json_str_at(s->request, "input.Bucket");
 	for (int i = 0; name && maker->cluster && i < n_sent; i++)
 		cr_expect(streq(sent[i].call, s->call) ||
@@ -406,13 +408,21 @@ static json_t *stored(const char *table, const char *id)
 	return NULL;
 }
 
+/* What else it is tagged with stays. */
 static void put_tags(json_t *o, const char *member)
 {
-	const bool as_map = json_is_object(json_object_get(o, member));
+	json_t *old = json_incref(json_object_get(o, member)), *tags, *tag;
+	size_t i;
 
-	json_object_del(o, member);
-	if (maker->cluster)
-		json_object_set_new(o, member, their_tags(as_map));
+	tags = their_tags(json_is_object(old));
+	json_array_foreach(old, i, tag)
+		if (!str_starts(json_str_or(tag, "Key", ""), "instantstart:cluster") &&
+		    !str_starts(json_str_or(tag, "Key", ""),
+				"instantstart:installation") &&
+		    !str_starts(json_str_or(tag, "Key", ""), "instantstart:operation"))
+			json_array_append(tags, tag);
+	json_object_set_new(o, member, tags);
+	json_decref(old);
 }
 
 static bool take_mark(const struct sent *s)

@@ -105,9 +105,12 @@ static void world_up(void)
 	w.o.cfg.kubernetes_oldest = "1.28";
 	w.o.cfg.kube_image = "public.ecr.aws/docker/library/busybox:1.37";
 	w.o.r.rights = &memo;
-	lab_call(&w.s.l, "iam", "CreateRole", "{s:s,s:s,s:[{s:s,s:s}]}", "RoleName",
+	lab_call(&w.s.l, "iam", "CreateRole",
+		 "{s:s,s:s,s:[{s:s,s:s},{s:s,s:s},{s:s,s:s}]}", "RoleName",
 		 "is-demo-s3-csi-us-west-2", "AssumeRolePolicyDocument", trust, "Tags",
-		 "Key", "instantstart:cluster", "Value", "demo");
+		 "Key", "instantstart:cluster", "Value", "demo", "Key",
+		 "instantstart:installation", "Value", "here", "Key",
+		 "instantstart:operation", "Value", "op_0");
 	lab_call(&w.s.l, "iam", "PutRolePolicy", "{s:s,s:s,s:s}", "RoleName",
 		 "is-demo-s3-csi-us-west-2", "PolicyName", "storage-default-old",
 		 "PolicyDocument",

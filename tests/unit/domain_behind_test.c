@@ -436,6 +436,7 @@ Test(domain_behind, every_input_of_taints_and_tags_has_the_rule)
 Test(domain_behind, a_tag_of_another_case_takes_the_place_of_the_configured)
 {
 	static struct config cfg = {.default_tags = "Team=a,InstantStart:Cluster=x"};
+	static const struct where where = {.installation = "here"};
 	struct arena a;
 	struct step_ctx c;
 	const json_t *map;
@@ -443,12 +444,15 @@ Test(domain_behind, a_tag_of_another_case_takes_the_place_of_the_configured)
 	arena_init(&a, 0);
 	c = (struct step_ctx){.arena = &a,
 			      .cfg = &cfg,
+			      .where = &where,
 			      .target = "demo",
 			      .root_id = "op_1",
 			      .input = scene_tree(&a, "{'tags':{'team':'b'}}")};
 	map = step_tag_map(&c);
-	cr_expect_str_eq(json_text(&a, map),
-			 "{\"instantstart:cluster\":\"demo\",\"instantstart:operation\":"
-			 "\"op_1\",\"team\":\"b\"}");
+	cr_expect_str_eq(
+		json_text(&a, map),
+		"{\"instantstart:cluster\":\"demo\",\"instantstart:installation\":"
+		"\"here\",\"instantstart:operation\":\"op_1\",\"team\":"
+		"\"b\"}");
 	arena_free(&a);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/json/tree.h"
+#include "core/op/owner.h"
 #include "core/op/runner.h"
 #include "core/op/walk.h"
 
@@ -140,6 +141,72 @@ Test(step, tags_of_ours_cannot_be_forged)
 	cr_assert(step_tagged_cluster(&c, list));
 	cr_assert_not(step_tagged_ours(&c, NULL));
 	cr_assert_not(step_tagged_cluster(&c, json_new_list(&a)));
+}
+
+/* Whose a thing is: by installation, cluster and operation together. */
+Test(step, the_owner_is_what_the_tags_say_together)
+{
+	static const struct {
+		const char *installation, *cluster, *operation;
+		enum owner owner;
+	} rows[] = {
+		{NULL, NULL, NULL, OWNER_NOBODY},
+		{NULL, NULL, "op_root", OWNER_NOBODY},
+		{"here", "demo", "op_new", OWNER_US},
+		{"here", "demo", NULL, OWNER_UNKNOWN},
+		{"here", NULL, "op_new", OWNER_UNKNOWN},
+		{"here", "other", "op_new", OWNER_CLUSTER},
+		{"there", "demo", "op_new", OWNER_INSTALLATION},
+		{"there", "demo", "op_before", OWNER_INSTALLATION},
+		{"there", NULL, NULL, OWNER_INSTALLATION},
+		{NULL, "demo", NULL, OWNER_UNKNOWN},
+		{NULL, "demo", "op_theirs", OWNER_UNKNOWN},
+		{NULL, "demo", "op_before", OWNER_US},
+		{NULL, "other", "op_before", OWNER_UNKNOWN},
+		{NULL, "other", "op_others", OWNER_CLUSTER},
+		{NULL, "demo", "op_root", OWNER_US},
+	};
+	struct config cfg = {0};
+	struct step_ctx c = context(&cfg);
+	struct where where = {.installation = "here",
+			      .earlier = json_packf(&a, "{s:b, s:b}",
+						    "operation demo op_before", 1,
+						    "operation other op_others", 1)};
+
+	c.where = &where;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const json_t *tags = json_packf(
+			&a, "{s:s*, s:s*, s:s*}", "instantstart:installation",
+			rows[i].installation, "instantstart:cluster", rows[i].cluster,
+			"instantstart:operation", rows[i].operation);
+
+		cr_expect_eq(owner_of_tags(&c, tags), rows[i].owner, "%s",
+			     json_text(&a, tags));
+	}
+	where.installation = NULL; /* not known: nothing is ours that has to say it */
+	cr_expect_neq(
+		owner_of_tags(&c, json_packf(&a, "{s:s, s:s}", "instantstart:cluster",
+					     "demo", "instantstart:operation", "op_x")),
+		OWNER_US);
+}
+
+/* The service compares what is sent again with the first request. */
+Test(step, an_operation_of_before_tags_as_it_began)
+{
+	struct config cfg = {0};
+	struct step_ctx c = context(&cfg);
+	const struct where where = {.installation = "here",
+				    .earlier = json_packf(&a, "{s:b, s:b}",
+							  "operation op_root", 1,
+							  "operation demo op_root", 1)};
+
+	c.where = &where;
+	cr_expect_null(json_object_get(step_tag_map(&c), "instantstart:installation"));
+	cr_expect(step_tagged_cluster(&c, step_tags(&c)));
+	c.root_id = "op_new";
+	cr_expect_str_eq(json_string_value(json_object_get(step_tag_map(&c),
+							   "instantstart:installation")),
+			 "here");
 }
 
 Test(step, requests_are_canonical_and_masked)

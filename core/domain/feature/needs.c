@@ -9,6 +9,7 @@
 #include "core/domain/step/read.h"
 #include "core/domain/step/version.h"
 #include "core/json/tree.h"
+#include "core/op/owner.h"
 
 static const struct least {
 	enum feature_id feature;
@@ -143,6 +144,24 @@ const json_t *feature_blocker(const json_t *needs)
 	return json_find(needs, "state", "blocked");
 }
 
+/* What the part says of itself, as chain_read() has seen it. */
+static const json_t *tags_of_part(const struct step_ctx *c, const struct feature *f,
+				  const json_t *part)
+{
+	const char *what = json_str_or(part, "part", "");
+	const char *name = json_str_or(part, "name", "");
+
+	if (streq(what, "addon"))
+		return json_at(saw(c, survey_key(c, "addon", f->name)), "addon.tags");
+	if (streq(what, "bucket"))
+		return json_at(saw(c, "bucket_tags"), "TagSet");
+	if (streq(what, "association"))
+		return json_at(saw(c, "one"), "association.tags");
+	if (f->id == FEATURE_AUTOSCALING)
+		return json_at(saw(c, "scaler"), "Role.Tags");
+	return json_at(saw(c, survey_key(c, "role", name)), "Role.Tags");
+}
+
 bool feature_refuse_foreign(struct step_ctx *c, const struct feature *f)
 {
 	const json_t *part = json_find(feature_chain(c, f), "state", "foreign");
@@ -155,6 +174,7 @@ bool feature_refuse_foreign(struct step_ctx *c, const struct feature *f)
 		      "The %s %s was not created by InstantStart%s%s",
 		      json_str_or(part, "part", "?"), json_str_or(part, "name", "?"),
 		      detail ? ": " : "", detail ? detail : "");
+	owner_tell(c, e, tags_of_part(c, f, part));
 	err_field(e, "/adopt", "false", "true");
 	err_fix(e, "Set adopt to take it over. Otherwise it is not changed.");
 	return true;
