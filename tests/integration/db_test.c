@@ -340,7 +340,7 @@ Test(db, what_was_made_before_the_identity_is_written_down)
 
 	pg_sql(&a, url, "set search_path = instantstart; %s", OF_BEFORE);
 	must(db_migrate(db, &a, &e));
-	must(DB(db, &a, &Q_identity_get, &rows, &e));
+	must(db_query(db, &a, &Q_identity_get, NULL, 0, &rows, &e));
 	cr_expect_eq(strlen(db_text(&rows, 0, "id")), 36);
 	cr_expect_str_eq(
 		json_text(&a, json_parse(&a, str_of(db_text(&rows, 0, "earlier")), &e)),
@@ -348,7 +348,7 @@ Test(db, what_was_made_before_the_identity_is_written_down)
 		"\"operation demo op_3\":true,\"operation op_1\":true,"
 		"\"operation op_3\":true}");
 	db = pg_open(&a, pg_as(&a, url, "instantstart_poller"));
-	must(DB(db, &a, &Q_identity_get, &rows, &e));
+	must(db_query(db, &a, &Q_identity_get, NULL, 0, &rows, &e));
 }
 
 Test(db, a_role_that_may_not_migrate_is_told_why)

@@ -7,8 +7,10 @@
 
 #define EKS  "'eks':{'name':'demo','endpoint':'https://k'}"
 #define DATA "{" EKS "}"
-#define OURS                                                                                \
-	"'labels':{'app.kubernetes.io/managed-by':'instantstart','instantstart.io/cluster'" \
+#define OURS                                                                             \
+	"'labels':{'app.kubernetes.io/managed-by':'instantstart'"                        \
+	",'instantstart/installation':'here',"                                           \
+	"'instantstart.io/cluster'"                                                      \
 	":'demo'}"
 #define SEEN      "'name':'x','namespace':'default','uid':'uid-1','resourceVersion':'77'"
 #define ONE(more) "{'metadata':{" SEEN "," OURS "}" more "}"
@@ -30,7 +32,8 @@
 #define RECORD                                                                           \
 	"{'metadata':{" SEEN                                                             \
 	",'labels':{'owner':'helm','name':'r','version':'1','status':"                   \
-	"'pending-install','modifiedAt':'1','instantstart/cluster':'demo'}}}"
+	"'pending-install','modifiedAt':'1','instantstart/cluster':'demo',"              \
+	"'instantstart/installation':'here'}}}"
 
 static const struct row {
 	const char *file; /* where kube_delete() is called */
