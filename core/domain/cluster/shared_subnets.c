@@ -8,8 +8,8 @@
  */
 #include <string.h>
 
-#include "core/domain/cluster/eks_access.h"
 #include "core/domain/cluster/teardown.h"
+#include "core/domain/step/eks_access.h"
 #include "core/domain/step/texts.h"
 #include "core/json/tree.h"
 
