@@ -334,7 +334,7 @@ Test(db, what_is_missing_is_applied)
  * stage of them it was, and what the ledger names inside Kubernetes. */
 Test(db, what_was_made_before_the_identity_is_written_down)
 {
-	const char *url = older(120);
+	const char *url = older(123);
 	struct db *db = pg_open(&a, url);
 	struct db_rows rows;
 
