@@ -10,6 +10,7 @@
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/offer/cluster_check.h"
 #include "core/domain/offer/quota_name.h"
+#include "core/domain/step/object.h"
 #include "core/domain/storage/storage.h"
 #include "core/json/tree.h"
 #include "core/op/runner.h"

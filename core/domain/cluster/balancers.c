@@ -306,7 +306,7 @@ void balancers_plan(struct step_ctx *c, struct exchange *x)
 void balancers_absorb(struct step_ctx *c, const struct answer *a)
 {
 	if (!kube_delete_was_another(c, a))
-		teardown_absorb(c, a);
+		removal_absorb(c, a);
 }
 
 /* --- what the controller has left
@@ -434,5 +434,5 @@ void balancer_groups_absorb(struct step_ctx *c, const struct answer *a)
 	else if (answer_is(a, "InvalidPermission.NotFound"))
 		step_goto(c, c->step->name);
 	else
-		teardown_absorb(c, a);
+		removal_absorb(c, a);
 }

@@ -9,23 +9,9 @@
 #define INSTANTSTART_DOMAIN_CLUSTER_TEARDOWN_H
 
 #include "core/domain/step/leaves.h"
-#include "core/domain/step/names.h"
 #include "core/domain/step/protect.h"
+#include "core/domain/step/removal.h"
 #include "core/op/kind.h"
-
-/* The id of what the catalog says we made, of that type; NULL: nothing. */
-const char *teardown_owned(const struct step_ctx *c, const char *type);
-
-/* Goes round once more after a removal; "not found" is as good as done. */
-void teardown_absorb(struct step_ctx *c, const struct answer *a);
-
-/* Rows by arg: the purpose of the role. */
-extern const enum role_purpose teardown_role_nodes, teardown_role_s3_csi,
-	teardown_role_fsx_csi, teardown_role_load_balancers, teardown_role_autoscaling,
-	teardown_role_training, teardown_role_inference, teardown_role_inference_scale,
-	teardown_role_inference_load, teardown_role_gated_models;
-bool teardown_role_observe(struct step_ctx *c, struct exchange *x);
-void teardown_role_plan(struct step_ctx *c, struct exchange *x);
 
 bool teardown_interfaces_observe(struct step_ctx *c, struct exchange *x);
 void teardown_interfaces_plan(struct step_ctx *c, struct exchange *x);
@@ -80,7 +66,7 @@ void teardown_going(struct step_ctx *c, const char *what, const char *name);
 	{                                                                                \
 		.name = (row), .phase = (in_phase), .title = (words),                    \
 		.effect = EFFECT_CONVERGENT, .deadline_s = 3600, .observe = f##_observe, \
-		.seen = read_seen, .plan = f##_plan, .absorb = teardown_absorb,          \
+		.seen = read_seen, .plan = f##_plan, .absorb = removal_absorb,           \
 		.arg = (about), .leaves = &leaves_deletion, .wait = &wait_deletion       \
 	}
 

@@ -292,5 +292,5 @@ void teardown_bucket_absorb(struct step_ctx *c, const struct answer *a)
 		step_advance(c);
 		return;
 	}
-	teardown_absorb(c, a);
+	removal_absorb(c, a);
 }

@@ -15,7 +15,7 @@ void teardown_leave_foreign(struct step_ctx *c, const char *type, const char *na
 {
 	struct err *e;
 
-	if (!teardown_owned(c, type)) {
+	if (!removal_owned(c, type)) {
 		step_event(c, "left_alone",
 			   json_pack("{s:s, s:s}", "type", type, "name", name));
 		return;

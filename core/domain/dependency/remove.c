@@ -144,14 +144,14 @@ void remove_identity_plan(struct step_ctx *c, struct exchange *x)
 
 void remove_identity_absorb(struct step_ctx *c, const struct answer *a)
 {
-	teardown_absorb(c, a);
+	removal_absorb(c, a);
 }
 
 /* --- the role ---------------------------------------------------------------------- */
 
 bool remove_role_observe(struct step_ctx *c, struct exchange *x)
 {
-	return !component_kept(c, component_here(c)) && teardown_role_observe(c, x);
+	return !component_kept(c, component_here(c)) && removal_role_observe(c, x);
 }
 
 /* Ours without its tag, says who asks to adopt: it gets the tag, then it goes. */
@@ -174,5 +174,5 @@ static bool adopts(struct step_ctx *c, struct exchange *x)
 void remove_role_plan(struct step_ctx *c, struct exchange *x)
 {
 	if (!component_kept(c, component_here(c)) && !adopts(c, x))
-		teardown_role_plan(c, x);
+		removal_role_plan(c, x);
 }

@@ -9,8 +9,8 @@
 #ifndef INSTANTSTART_DOMAIN_DEPENDENCY_REMOVE_H
 #define INSTANTSTART_DOMAIN_DEPENDENCY_REMOVE_H
 
-#include "core/domain/cluster/teardown.h"
 #include "core/domain/dependency/component.h"
+#include "core/domain/step/removal.h"
 
 /* Why the component of the row stays; NULL: it goes. */
 const char *component_kept(const struct step_ctx *c, const struct component *k);
@@ -48,7 +48,7 @@ void remove_role_plan(struct step_ctx *c, struct exchange *x);
 		.name = row "_role_remove", .phase = (in_phase),                         \
 		.title = "Delete the role for " row, .effect = EFFECT_CONVERGENT,        \
 		.observe = remove_role_observe, .seen = read_seen,                       \
-		.plan = remove_role_plan, .absorb = teardown_absorb, .arg = (purpose)    \
+		.plan = remove_role_plan, .absorb = removal_absorb, .arg = (purpose)     \
 	}
 
 #endif

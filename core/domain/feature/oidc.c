@@ -6,10 +6,10 @@
  * https://docs.aws.amazon.com/eks/latest/userguide/enable-iam-roles-for-service-accounts.html
  */
 #include "core/aws/partition.h"
-#include "core/domain/cluster/teardown.h"
 #include "core/domain/feature/toggle.h"
 #include "core/domain/step/absent.h"
 #include "core/domain/step/read.h"
+#include "core/domain/step/removal.h"
 #include "core/domain/step/texts.h"
 #include "core/json/tree.h"
 #include "core/op/owner.h"
@@ -92,7 +92,7 @@ void oidc_absorb(struct step_ctx *c, const struct answer *a)
 /* While a cluster is deleted its issuer may be unknown: then what we made counts. */
 static const char *made_arn(const struct step_ctx *c)
 {
-	const char *owned = teardown_owned(c, "iam:oidc-provider");
+	const char *owned = removal_owned(c, "iam:oidc-provider");
 
 	return owned ? owned : json_at(c->data, "eks.issuer") ? oidc_arn(c) : NULL;
 }

@@ -4,12 +4,12 @@
  * Named so that AWS's managed policy reaches it; closed to the public; its content
  * is the operator's own and goes with it.
  */
-#include "core/domain/cluster/teardown.h"
 #include "core/domain/feature/toggle.h"
 #include "core/domain/hyperpod/bucket.h"
 #include "core/domain/hyperpod/bucket_keys.h"
 #include "core/domain/step/absent.h"
 #include "core/domain/step/read.h"
+#include "core/domain/step/removal.h"
 #include "core/json/tree.h"
 #include "core/op/owner.h"
 
@@ -54,10 +54,11 @@ static void keep_bucket(struct step_ctx *c)
 			 is_ours(c) || left ? "made" : "adopted");
 		return;
 	}
-	e = step_fail(c, ERR_FOREIGN_OBJECT,
-		      key ? "The bucket %s contains objects and has no tag of this cluster"
-			  : "The bucket %s exists and does not belong to this cluster",
-		      name_tls_bucket(c));
+	e = step_fail(
+		c, ERR_FOREIGN_OBJECT,
+		key ? "The bucket %s contains objects and has no tag of this cluster"
+		    : "The bucket %s exists and does not belong to this cluster",
+		name_tls_bucket(c));
 	owner_tell(c, e, json_at(saw(c, "tags"), "TagSet"));
 	err_field(e, "", key, "an empty bucket, or one that is tagged for this cluster");
 	err_fix(e,
@@ -188,7 +189,7 @@ void tls_objects_absorb(struct step_ctx *c, const struct answer *a)
 	struct err *e;
 
 	if (!fault) {
-		teardown_absorb(c, a);
+		removal_absorb(c, a);
 		return;
 	}
 	e = step_fail(c, ERR_BLOCKED, "the certificate %s in %s could not be deleted",
@@ -210,9 +211,8 @@ void tls_bucket_remove_plan(struct step_ctx *c, struct exchange *x)
 		step_own(c, "s3:bucket", name_tls_bucket(c), NULL, "gone");
 		return;
 	}
-	if (!is_ours(c) &&
-	    (!is_untagged(c) ||
-	     json_array_size(bucket_versions(c, saw(c, "versions"), true)) > 0))
+	if (!is_ours(c) && (!is_untagged(c) || json_array_size(bucket_versions(
+						       c, saw(c, "versions"), true)) > 0))
 		return; /* somebody's, or somebody keeps something in it */
 	c->item = name_tls_bucket(c);
 	step_promise(c, "s3:bucket", name_tls_bucket(c), "gone");

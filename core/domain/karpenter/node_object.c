@@ -7,8 +7,8 @@
 #include "core/domain/step/kube_delete.h"
 #include "core/domain/step/leaves.h"
 #include "core/domain/step/names.h"
+#include "core/domain/step/object.h"
 #include "core/domain/step/read.h"
-#include "core/domain/storage/storage.h"
 #include "core/json/tree.h"
 #include "core/op/owner.h"
 

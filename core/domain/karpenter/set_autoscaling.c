@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "core/aws/partition.h"
-#include "core/domain/cluster/teardown.h"
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/hyperpod/update_cluster.h"
 #include "core/domain/karpenter/autoscaling.h"
@@ -18,6 +17,7 @@
 #include "core/domain/step/leaves.h"
 #include "core/domain/step/owners.h"
 #include "core/domain/step/read.h"
+#include "core/domain/step/removal.h"
 #include "core/domain/step/role.h"
 #include "core/json/tree.h"
 
@@ -277,13 +277,13 @@ static const struct wait autoscaling_wait = {
 
 static bool drop_role_observe(struct step_ctx *c, struct exchange *x)
 {
-	return !autoscaling_enabled(c) && teardown_role_observe(c, x);
+	return !autoscaling_enabled(c) && removal_role_observe(c, x);
 }
 
 static void drop_role_plan(struct step_ctx *c, struct exchange *x)
 {
 	if (!autoscaling_enabled(c))
-		teardown_role_plan(c, x);
+		removal_role_plan(c, x);
 }
 
 static void finish_plan(struct step_ctx *c, struct exchange *x)
@@ -372,8 +372,8 @@ static const struct step steps[] = {
 	 .observe = drop_role_observe,
 	 .seen = read_seen,
 	 .plan = drop_role_plan,
-	 .absorb = teardown_absorb,
-	 .arg = &teardown_role_autoscaling},
+	 .absorb = removal_absorb,
+	 .arg = &removal_role_autoscaling},
 	{.name = "finish",
 	 .phase = "autoscaling",
 	 .title = "Finish",

@@ -10,6 +10,7 @@
 #include "core/domain/step/held.h"
 #include "core/domain/step/kube_delete.h"
 #include "core/domain/step/names.h"
+#include "core/domain/step/object.h"
 #include "core/domain/step/read.h"
 #include "core/domain/storage/kinds.h"
 #include "core/domain/storage/storage.h"

@@ -3,6 +3,7 @@
  */
 #include "core/domain/step/eks_access.h"
 #include "core/domain/step/held.h"
+#include "core/domain/step/object.h"
 #include "core/domain/step/read.h"
 #include "core/domain/storage/storage.h"
 #include "core/json/tree.h"

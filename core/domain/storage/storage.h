@@ -24,17 +24,6 @@ json_t *storage_claim_object(struct step_ctx *c);
 json_t *storage_namespace_object(struct step_ctx *c);
 json_t *storage_probe_object(struct step_ctx *c);
 
-/* Whether the members of `wanted` are all in `there`, with equal values. */
-bool object_covers(const json_t *there, const json_t *wanted);
-/* The same of whole objects; one of before may lack the label of the installation. */
-bool object_is_current(const struct step_ctx *c, const json_t *there,
-		       const json_t *wanted);
-/* Of this installation and cluster; `type` is the ledger's (op/owner.h). */
-bool object_is_ours(const struct step_ctx *c, const json_t *object, const char *type);
-/* A cause of the refusal that says whose it is. */
-void object_tell_owner(struct step_ctx *c, struct err *e, const json_t *object,
-		       const char *type);
-
 #define STORAGE_VOLUME_TYPE "kubernetes:persistentvolume"
 #define STORAGE_CLAIM_TYPE  "kubernetes:persistentvolumeclaim"
 #define STORAGE_JOB_TYPE    "kubernetes:job"
