@@ -333,8 +333,13 @@ Test(models, rows_are_those_of_the_published_models)
 	file = fake_json_file(&a, "../shared/facts/aws-models.json");
 	if (!file)
 		cr_skip_test("the models are not at hand");
-	for (int i = 0; i < AWS_SERVICES_COUNT_; i++)
-		check_service(file, aws_service((enum aws_service_id)i), &a);
+	for (int i = 0; i < AWS_SERVICES_COUNT_; i++) {
+		const struct aws_service *s = aws_service((enum aws_service_id)i);
+
+		/* Its model is the AWS CLI's: the simulated cloud is strict by it. */
+		if (s->id != AWS_SERVICE_ELB)
+			check_service(file, s, &a);
+	}
 	check_instance_types(file);
 	arena_free(&a);
 }

@@ -378,6 +378,13 @@ Test(domain_stakes, whatever_may_lose_something_takes_the_word_and_has_a_world)
 	cr_expect_geq(n, 14);
 }
 
+/* No capability starts it: cancel_operation with undo does, and asks for its plan's
+ * word itself (domain_kinds). */
+static bool only_undoes(const struct kind *k)
+{
+	return streq(k->name, "remove_hyperpod_cluster");
+}
+
 /* A kind with rows that may lose something is reached by such a capability alone, its
  * own or that of which it is a stage. */
 Test(domain_stakes, every_kind_that_asks_is_started_by_a_row_that_takes_the_word)
@@ -394,7 +401,7 @@ Test(domain_stakes, every_kind_that_asks_is_started_by_a_row_that_takes_the_word
 						  "%s asks, and %s takes no word",
 						  kinds[i]->name, (*c)->name);
 				}
-		cr_expect(known || !last_stake(kinds[i]),
+		cr_expect(known != only_undoes(kinds[i]) || !last_stake(kinds[i]),
 			  "%s asks, and no world starts it", kinds[i]->name);
 	}
 }
