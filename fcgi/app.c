@@ -426,13 +426,15 @@ static void account(const struct visit *v, int64_t began_us)
  * nginx's own question, before it serves: it takes a yes, 401 or 403, and makes an error
  * of the server's out of everything else, such as an address that cannot be read.
  */
-static void answer_asked(struct visit *v)
+static void answer_asked(struct visit *v, struct arena *a)
 {
 	const int status = v->res.status;
 
 	if (http_header(&v->req, "INSTANTSTART_ASKED") && status / 100 != 2 &&
-	    status != 401)
+	    status != 401) {
+		http_res_header(&v->res, "X-Status", arena_printf(a, "%d", status));
 		v->res.status = 403;
+	}
 }
 
 static void serve_one(struct app *app, struct arena *a, struct conn *c)
@@ -449,7 +451,7 @@ static void serve_one(struct app *app, struct arena *a, struct conn *c)
 		serve(&v);
 	else
 		refuse(&v, &e);
-	answer_asked(&v);
+	answer_asked(&v, a);
 	http_send(&v.req, &v.res);
 	account(&v, began_us);
 }
@@ -481,7 +483,7 @@ static void serve_exhausted(struct app *app, struct arena *a, struct conn *c)
 			       "Idempotency-Key.");
 	}
 	refuse(&v, &e);
-	answer_asked(&v);
+	answer_asked(&v, a);
 	http_send(&v.req, &v.res);
 	account(&v, began_us);
 }

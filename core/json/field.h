@@ -78,11 +78,14 @@ struct field {
 	 * as not given. NULL: refused, *ret_why says why. */
 	const char *(*normal)(struct arena *a, const char *text, const char **ret_why);
 	/* FIELD_MANY of objects: members, ended by NULL, that no two items may have
-	 * alike together; NULL: they may. */
+	 * alike together; NULL: they may. An input's FIELD_STRS has each string once. */
 	const char *const *unique;
 	const struct field *fields; /* of a nested object */
 	size_t size;                /* of the nested struct */
 };
+
+/* The offset of a row that is tied to no struct: a member of an answer. */
+#define FIELD_NO_STRUCT SIZE_MAX
 
 #define FIELD_TYPE_OF(m)                                                                 \
 	_Generic((m), const char *: FIELD_STR, int64_t: FIELD_INT,           \
@@ -119,7 +122,8 @@ struct field {
 #define OUT(member, ...) OUT_(member, __VA_ARGS__, )
 #define OUT_(member, json_type, ...)                                                     \
 	{                                                                                \
-		.name = (member), .type = (json_type), __VA_ARGS__                       \
+		.name = (member), .type = (json_type), .offset = FIELD_NO_STRUCT,        \
+		__VA_ARGS__                                                              \
 	}
 #define FIELD_END                                                                        \
 	{                                                                                \

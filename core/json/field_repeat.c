@@ -17,9 +17,17 @@ static const json_t *part(const struct field *f, const json_t *item, const char 
 	return !value && row && row->dflt ? field_literal(a, row->dflt) : value;
 }
 
+/* A list of strings that somebody gives is a set of names. */
+static bool is_set(const struct field *f)
+{
+	return f->type == FIELD_STRS && f->offset != FIELD_NO_STRUCT;
+}
+
 static bool is_same(const struct field *f, const json_t *x, const json_t *y,
 		    struct arena *a)
 {
+	if (!f->unique)
+		return json_equal(x, y);
 	for (const char *const *m = f->unique; *m; m++) {
 		const json_t *p = part(f, x, *m, a), *q = part(f, y, *m, a);
 
@@ -32,7 +40,7 @@ static bool is_same(const struct field *f, const json_t *x, const json_t *y,
 bool field_repeats(const struct field *f, const json_t *list, size_t i, size_t *ret_first,
 		   struct arena *a)
 {
-	if (!f->unique)
+	if (!f->unique && !is_set(f))
 		return false;
 	for (size_t j = 0; j < i; j++)
 		if (is_same(f, json_array_get(list, i), json_array_get(list, j), a)) {
@@ -46,6 +54,8 @@ const char *field_unique_text(const struct field *f, struct arena *a)
 {
 	struct listing l = listing_new(a, " and ", LISTING_LONG);
 
+	if (!f->unique)
+		return "value";
 	for (const char *const *m = f->unique; *m; m++)
 		listing_add(&l, "%s", *m);
 	return listing_text(&l);
@@ -55,6 +65,8 @@ const char *field_unique_shown(const struct field *f, const json_t *item, struct
 {
 	struct listing l = listing_new(a, ", ", LISTING_LONG);
 
+	if (!f->unique)
+		return field_show(a, item);
 	for (const char *const *m = f->unique; *m; m++)
 		listing_add(&l, "%s %s", *m, field_show(a, part(f, item, *m, a)));
 	return listing_text(&l);

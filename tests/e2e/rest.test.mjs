@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import {after, before, test} from 'node:test';
-import {psql, signIn} from '../stack/stack.mjs';
+import {psql, signIn, startService, stop, waitFor} from '../stack/stack.mjs';
 import {ROLES, bare, call, capabilities, change, end, exercised, operation, start, tool} from './faces.mjs';
 
 let s;
@@ -275,6 +275,13 @@ test('tokens: made once, used, listed without secret, revoked at once, audited',
 	for (const want of ['create_token done', 'create_token refused', 'revoke_token done', 'revoke_token refused', 'cancel_operation accepted', 'login done'])
 		assert(outcomes.includes(want), `${want} in ${outcomes}`);
 	assert(!audit.text.includes(made.json.token));
+	const filtered = name => call(s, 'GET', `/api/v1/audit?capability=${name}`, admin);
+
+	for (const name of ['create_token', 'login'])
+		assert((await filtered(name)).json.items.every(a => a.capability === name));
+	const unknown = await filtered('create_tokn');
+
+	assert.deepEqual([unknown.status, unknown.json.field, unknown.json.expected], [400, '/capability', 'did you mean create_token?']);
 	assert.equal((await call(s, 'GET', '/api/v1/audit:verify', admin)).json.ok, true);
 });
 
@@ -389,9 +396,19 @@ test('nginx and the program read an address in one way, or refuse it', async () 
 	assert.equal((await bare(s, 'GET', '/api/v1/operations?cluster=a//b/../c', {host: 'localhost', authorization})).status, 200);
 });
 
+const key = 'dGhlIHNhbXBsZSBub25jZQ==';
+
+/** A good handshake that is refused all the same. */
+async function refused(target, more, status, code)
+{
+	const r = await bare(s, 'GET', target, {host: 'localhost', connection: 'upgrade', upgrade: 'websocket',
+		authorization: `Bearer ${s.tokens.admin}`, 'sec-websocket-version': '13', 'sec-websocket-key': key, ...more});
+
+	assert.deepEqual([r.status, r.json?.status, r.json?.code], [status, status, code], `${target.slice(0, 20)}: ${r.text}`);
+}
+
 test('a WebSocket handshake without a key, or of another version, is refused', async () => {
 	const upgrade = {host: 'localhost', connection: 'upgrade', upgrade: 'websocket', authorization: `Bearer ${s.tokens.admin}`};
-	const key = 'dGhlIHNhbXBsZSBub25jZQ==';
 
 	for (const [more, status] of [[{}, 426], [{'sec-websocket-version': '13'}, 400],
 		[{'sec-websocket-version': '8', 'sec-websocket-key': key}, 426],
@@ -399,8 +416,27 @@ test('a WebSocket handshake without a key, or of another version, is refused', a
 		assert.equal((await bare(s, 'GET', '/ws/events', {...upgrade, ...more})).status, status, JSON.stringify(more));
 	/* An address that nobody can read is the caller's fault, whoever is asked first. */
 	for (const query of ['%00', '%ff', 'a=%', `a=${'x'.repeat(7000)}`])
-		assert.equal((await bare(s, 'GET', `/ws/events?${query}`, {...upgrade, 'sec-websocket-version': '13', 'sec-websocket-key': key})).status,
-			403, query.slice(0, 9));
+		await refused(`/ws/events?${query}`, {}, 400, 'malformed-request');
+	await refused('/ws/events', {origin: 'http://evil.example'}, 403, 'forbidden');
+});
+
+/* What nginx answers for itself: one status, in the line and in the document. */
+test('when the program is down, every request gets a problem whose status is its own', async () => {
+	await stop(s, 'fcgi');
+	const headers = {host: 'localhost', authorization: `Bearer ${s.tokens.admin}`, 'content-type': 'application/json'};
+
+	try {
+		for (const [method, target, size] of [['GET', '/api/v1/me', 0], ['POST', '/api/v1/tokens', 100], ['POST', '/api/v1/tokens', 900000],
+			['POST', '/mcp', 900000], ['GET', '/login', 0]]) {
+			const r = await bare(s, method, target, {...headers, 'content-length': size}, 'x'.repeat(size));
+
+			assert.deepEqual([r.status, r.json?.status, r.json?.code], [502, 502, 'unavailable'], `${method} ${target} ${size}: ${r.text}`);
+		}
+		await refused('/ws/events', {}, 502, 'unavailable');
+	} finally {
+		startService(s, 'fcgi');
+		await waitFor('the program', async () => (await fetch(`${s.url}/healthz`)).status === 200);
+	}
 });
 
 test('a name that is nearly right leads to the one that is', async () => {

@@ -1,4 +1,5 @@
 /* Reading the audit trail, and proving that nobody has changed it. */
+#include "core/base/nearest.h"
 #include "core/domain/capability.h"
 #include "core/domain/page.h"
 #include "gen/queries.h"
@@ -46,12 +47,36 @@ static const struct field audit_out[] = {
 
 static const struct field list_audit_out[] = {PAGE_OUT(audit_out), FIELD_END};
 
+/* Recorded, and no capability: a sign-in through the console. */
+static const char sign_in[] = "login";
+
+/* An empty list of a capability that does not exist would read as "nobody did that". */
+static bool is_recorded(struct call *c, const char *name, struct err *e)
+{
+	struct nearest n = {.wanted = name};
+
+	if (!name || streq(name, sign_in))
+		return true;
+	nearest_offer(&n, sign_in);
+	for (size_t i = 0; capabilities[i]; i++) {
+		if (streq(capabilities[i]->name, name))
+			return true;
+		nearest_offer(&n, capabilities[i]->name);
+	}
+	err_set(e, ERR_INVALID_INPUT, "There is no capability named %s", name);
+	return err_field(
+		e, "/capability", name,
+		nearest_hint(&n, c->arena, "a capability, for example create_cluster"));
+}
+
 static bool run_list_audit(struct call *c, const void *in, struct reply *ret,
 			   struct err *e)
 {
 	const struct list_audit *l = in;
 	struct db_rows rows;
 
+	if (!is_recorded(c, l->capability, e))
+		return false;
 	if (!DB(c->db, c->arena, &Q_audit_list, &rows, e, l->principal, l->capability,
 		l->operation, l->cursor,
 		arena_printf(c->arena, "%lld", (long long)l->limit)))
