@@ -159,7 +159,7 @@ test('reads that ask the cloud come from the slow pool; a dead cloud hurts no ot
 		/* Silence ends by our own word, not by that of the proxy, which knows nothing. */
 		const first = await asked[0];
 
-		assert.notEqual(first.status, 200);
+		assert(first.status !== 200 || first.json.incomplete, first.text);
 		assert.doesNotMatch(first.text, /The program did not answer in time/);
 		process.kill(s.services.cloud.pid, 'SIGCONT');
 		assert.notEqual((await ben).status, 429, 'it is not ben who asks too much');
