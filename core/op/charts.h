@@ -4,8 +4,8 @@
  * INSTANTSTART_CHARTS names a folder with charts.json: a list of {"component",
  * "chart", "version", "digest", "definitions"}, made when the image is built. "chart"
  * is a packaged or unpacked chart in that folder; "definitions" names what the chart has
- * in crds/, each {name, digest, when}, by core/kube/charts/definitions.mjs; "when" are the
- * values that switch on the part of the chart which brings it.
+ * in crds/, each {name, digest, when}, by core/kube/charts/definitions.mjs; "when" are
+ * the values that switch on the part of the chart which brings it.
  */
 #ifndef INSTANTSTART_OP_CHARTS_H
 #define INSTANTSTART_OP_CHARTS_H

@@ -60,7 +60,7 @@ bool walk_ending(struct walk *w, const struct exchange *x, const struct answer *
 	if (api)
 		err_fix(e,
 			"No namespace can be deleted while %s does not answer. Get its "
-			"pods to run, or delete its APIService, then retry.",
+			"pods to run, or delete its APIService if it is no longer needed, then retry.",
 			api);
 	else
 		err_fix(e,

@@ -39,8 +39,10 @@ static const struct db_query q_types = {
 static const struct db_query q_pid = {"pid", "select pg_backend_pid() as pid", 0,
 				      DB_READS, false};
 static const struct db_query q_slow = {
-	"slow", "select pg_backend_pid() as pid from pg_sleep($1::float8)", 1, DB_READS, false};
-static const struct db_query q_all = {"all_of_t", "select * from public.t", 0, DB_READS, false};
+	"slow", "select pg_backend_pid() as pid from pg_sleep($1::float8)", 1, DB_READS,
+	false};
+static const struct db_query q_all = {"all_of_t", "select * from public.t", 0, DB_READS,
+				      false};
 
 static int64_t pid_of(struct db *db)
 {

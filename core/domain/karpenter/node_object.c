@@ -218,7 +218,7 @@ static bool is_another(struct step_ctx *c, const json_t *there)
 		      "The %s %s was deleted, and another of the same name was created "
 		      "outside InstantStart",
 		      about(c)->what, name_of(c));
-	err_fix(e, "The new one is kept. To delete it, request a new plan.");
+	err_fix(e, "The new one is kept. Request a new plan if it is no longer needed.");
 	return true;
 }
 
@@ -246,8 +246,8 @@ void node_object_delete_plan(struct step_ctx *c, struct exchange *x)
 			      about(c)->what, name_of(c));
 		object_tell_owner(c, e, there, about(c)->type);
 		err_fix(e,
-			"Delete it there. To hand it over to this installation, label "
-			"it " LABEL_INSTALLATION "=%s.",
+			"Use the installation that created it. To hand the object over "
+			"to this one, set its label " LABEL_INSTALLATION " to %s.",
 			c->where->installation);
 		return;
 	}

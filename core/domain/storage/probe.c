@@ -49,8 +49,8 @@ static bool is_foreign(struct step_ctx *c, const json_t *job)
 		      "A job named %s/%s exists and does not belong to InstantStart",
 		      storage_namespace(c), storage_probe(c));
 	object_tell_owner(c, e, job, STORAGE_JOB_TYPE);
-	err_fix(e, "Choose another name or namespace for the storage, or delete the job "
-		   "if it is not needed.");
+	err_fix(e,
+		"Choose another name or namespace for the storage, or delete the job if it is no longer needed.");
 	return true;
 }
 
