@@ -188,6 +188,19 @@ const char *cloud_wanted_text(struct harness *h)
 	return json_text(&h->run, json_own(&h->run, cloud_wanted(h)));
 }
 
+/* Pods have come since the cancel, which confirmed nothing: the undo asks for the word
+ * of its plan, and has sent nothing yet. */
+static bool undo_asks(struct harness *h, const char *why)
+{
+	const struct db_rows sent = harness_query(
+		h,
+		"select count(*) as n from effect e join operation o on o.id = e.op_id "
+		"where o.parent_id = $1 and o.undo",
+		h->op);
+
+	return strstr(why, "and was not confirmed") && db_int(&sent, 0, "n") == 0;
+}
+
 void cloud_check_wanted(struct harness *h)
 {
 	static const char *const stacks[] = {"_IN_PROGRESS", NULL};
@@ -213,6 +226,8 @@ void cloud_check_wanted(struct harness *h)
 	check_table(h, listed, "sagemaker.cluster", "ClusterStatus", clusters,
 		    "ClusterName");
 	if (!h->undone || !harness_can_undo(h, h->scenario))
+		return;
+	if (undo_asks(h, db_text(&end, 0, "why")))
 		return;
 	if (!streq(state, "cancelled"))
 		harness_blame(h, "the undo ended as %s: %s", state,
