@@ -261,6 +261,14 @@ bool call_is_word(const char *confirm)
 	       strspn(confirm, "0123456789abcdef") == WORD;
 }
 
+/* Why a word is asked for; of a cancel, it is the undo that deletes. */
+static const char *reason_to_confirm(const struct capability *cap)
+{
+	if (cap->flags & CAP_UNDO)
+		return "deletes what the operation created";
+	return cap->effect == CAP_SPEND ? "spends money" : "cannot be undone";
+}
+
 /* A destroying or spending call repeats the name of what it is about. */
 static bool check_confirm(const struct call *c, const json_t *in, struct err *e)
 {
@@ -274,9 +282,8 @@ static bool check_confirm(const struct call *c, const json_t *in, struct err *e)
 	if (c->cap->flags & CAP_STAKES || (c->cap->flags & (CAP_MORE_STAKES | CAP_UNDO) &&
 					   call_is_word(c->opt.confirm)))
 		return true;
-	err_set(e, ERR_CONFIRM_NEEDED, "%s %s: confirm must be \"%s\"", c->cap->title,
-		c->cap->effect == CAP_SPEND ? "spends money" : "cannot be undone",
-		target);
+	err_set(e, ERR_CONFIRM_NEEDED, "%s: This %s. confirm must be \"%s\"",
+		c->cap->title, reason_to_confirm(c->cap), target);
 	err_field(e, "/confirm", c->opt.confirm ? c->opt.confirm : "", target);
 	return err_fix(
 		e,
