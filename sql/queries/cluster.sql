@@ -149,12 +149,6 @@ from resource r join catalog k on k.kind = 'instance_group' and k.cluster <> r.c
 where r.cluster = $1 and r.type = 'ec2:subnet' and r.state <> 'gone'
 group by k.cluster order by k.cluster
 
--- $1 cluster, $2 kind: what the catalog holds of it, as a list of its own.
--- name: catalog_of_cluster
-select json_build_object('items', coalesce(json_agg(observed || jsonb_build_object(
-	'observed_at', j_text(observed_at)) order by name), '[]'), 'next_cursor', null)::text as doc
-from catalog where cluster = $1 and kind = $2
-
 -- Names of what a cluster has: $1 cluster, $2 kind.
 -- name: catalog_names
 select name from catalog where cluster = $1 and kind = $2 order by name limit 500

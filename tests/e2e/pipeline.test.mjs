@@ -189,6 +189,14 @@ test('a second storage, its removal, and an import that changes nothing', async 
 	assert.equal(more.status, 202, more.text);
 	await succeeded(s, more.json.id);
 	assert.deepEqual((await get('/clusters/nightly/storages')).json.items.map(x => x.name).sort(), ['data', 'results']);
+	assert.deepEqual((await get('/clusters/nightly/storages')).json.items.map(x => x.status), ['mounted', 'mounted']);
+	/* What a person deletes is not mounted for ever. */
+	kubectl(['delete', 'pvc', 'results', '--wait=false']);
+	await waitFor('a broken storage', async () => (await get('/clusters/nightly/storages')).json.items[1].status === 'broken');
+	const [data, results] = (await get('/clusters/nightly/storages')).json.items;
+
+	assert.deepEqual([data.status, data.why, data.not_known], ['mounted', undefined, undefined]);
+	assert.match(results.why, /claim default\/results (no longer exists|is being deleted)/);
 	const gone = await call(s, 'DELETE', '/api/v1/clusters/nightly/storages/results?confirm=results', {role: 'operator'});
 
 	assert.equal(gone.status, 202, gone.text);

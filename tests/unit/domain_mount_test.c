@@ -1,4 +1,5 @@
 /* Steps that mount a storage, over what others left behind. */
+#include "core/domain/storage/look.h"
 #include "tests/unit/domain_scene.h"
 
 #define STORE .kind = "create_s3_storage", .step
@@ -197,4 +198,75 @@ Test(domain_mount, what_an_earlier_create_left_is_no_storage_that_stands)
 	};
 
 	SCENES_HOLD(rows);
+}
+
+/* --- how it stands later ---------------------------------------------------------------
+ */
+
+#define PRESENT(more) "{'there':{'status':{'phase':'Bound'}" more "}}"
+#define CLAIM         PRESENT(",'spec':{'volumeName':'v'}")
+#define ABSENT        "{}"
+#define SILENT        NULL
+
+Test(domain_mount, a_storage_is_what_is_left_of_it)
+{
+	static const struct {
+		const char *was, *seen[STORAGE_SOURCES], *is, *why;
+	} rows[] = {
+		{"mounted", {PRESENT(""), CLAIM, PRESENT("")}, "mounted", NULL},
+		{"mounted", {ABSENT, CLAIM, PRESENT("")}, "broken", "bucket b no longer"},
+		{"mounted",
+		 {PRESENT(""), ABSENT, PRESENT("")},
+		 "broken",
+		 "claim ns/s no longer"},
+		{"mounted", {PRESENT(""), CLAIM, ABSENT}, "broken", "volume v no longer"},
+		{"mounted",
+		 {PRESENT(""), CLAIM, "{'there':{'status':{'phase':'Released'}}}"},
+		 "broken",
+		 "volume v is Released"},
+		{"mounted",
+		 {PRESENT(""), "{'there':{'status':{'phase':'Lost'}}}", PRESENT("")},
+		 "broken",
+		 "claim ns/s is Lost"},
+		{"mounted",
+		 {PRESENT(""), PRESENT(",'spec':{'volumeName':'w'}"), PRESENT("")},
+		 "broken",
+		 "another volume, w"},
+		{"mounted",
+		 {PRESENT(""),
+		  PRESENT(",'spec':{'volumeName':'v'},'metadata':{"
+			  "'deletionTimestamp':'2026-01-02T03:04:05Z'}"),
+		  PRESENT("")},
+		 "broken",
+		 "claim ns/s is being deleted"},
+		/* Silence breaks nothing, and hides nothing that is known. */
+		{"mounted", {SILENT, CLAIM, PRESENT("")}, "unknown", NULL},
+		{"mounted", {PRESENT(""), SILENT, SILENT}, "unknown", NULL},
+		{"mounted", {SILENT, CLAIM, ABSENT}, "broken", "volume v no longer"},
+		{"partial", {ABSENT, ABSENT, ABSENT}, "partial", NULL},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct storage_found found[STORAGE_SOURCES] = {{0}};
+		struct arena a;
+		json_t *row;
+
+		arena_init(&a, 0);
+		row = json_packf(&a, "{s:s, s:s, s:s, s:s, s:s}", "name", "s",
+				 "namespace", "ns", "bucket", "b", "volume", "v",
+				 "status", rows[i].was);
+		for (int s = 0; s < STORAGE_SOURCES; s++) {
+			found[s].told = rows[i].seen[s] != NULL;
+			if (found[s].told)
+				found[s].object =
+					json_at(scene_tree(&a, rows[i].seen[s]), "there");
+		}
+		storage_judge(&a, row, found);
+		cr_expect_str_eq(json_str_or(row, "status", ""), rows[i].is, "%zu", i);
+		cr_expect(!rows[i].why == !json_str_at(row, "why"), "%zu", i);
+		cr_expect(strstr(json_str_or(row, "why", ""),
+				 rows[i].why ? rows[i].why : ""),
+			  "%zu: %s", i, json_str_or(row, "why", ""));
+		arena_free(&a);
+	}
 }

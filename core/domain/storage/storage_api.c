@@ -2,10 +2,12 @@
 #include <string.h>
 
 #include "core/base/nearest.h"
+#include "core/domain/not_known.h"
 #include "core/domain/operation_out.h"
 #include "core/domain/site/cluster.h"
 #include "core/domain/site/cluster_in.h"
 #include "core/domain/storage/kinds.h"
+#include "core/domain/storage/look.h"
 #include "core/domain/storage/storage_in.h"
 #include "core/json/tree.h"
 #include "gen/queries.h"
@@ -100,11 +102,14 @@ static const struct field storage_out[] = {
 	OUT("prefix", FIELD_STR, .doc = "Mounted prefix of the bucket."),
 	OUT("volume", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name of the volume."),
 	OUT("status", FIELD_STR, .flags = FIELD_REQUIRED,
-	    .doc = "mounted, or partial if its creation ended early."),
+	    .doc = "mounted, broken (see why), partial if its creation ended early, or "
+		   "unknown (see not_known)."),
+	OUT("why", FIELD_STR, .doc = "Why it is broken."),
 	OUT("read_only", FIELD_BOOL, .flags = FIELD_REQUIRED,
 	    .doc = "Whether the mount is read-only."),
 	OUT("observed_at", FIELD_STR, .flags = FIELD_REQUIRED,
 	    .doc = "Time of the observation."),
+	NOT_KNOWN_OUT,
 	FIELD_END};
 
 static const struct field list_storages_out[] = {
@@ -121,13 +126,25 @@ static bool run_list_storages(struct call *c, const void *in, struct reply *ret,
 			      struct err *e)
 {
 	const struct of_cluster *q = in;
+	json_t *items = json_new_list(c->arena), *row;
 	struct cluster k;
 	struct db_rows rows;
+	char at[TIME_TEXT];
 
 	if (!cluster_mean(c, q->cluster, &k, e) ||
-	    !DB(c->db, c->arena, &Q_catalog_of_cluster, &rows, e, k.name, "storage"))
+	    !DB(c->db, c->arena, &Q_catalog_rows, &rows, e, "storage", k.name))
 		return false;
-	reply_text(ret, str_of(db_text(&rows, 0, "doc")));
+	for (int i = 0; i < rows.n; i++) {
+		row = json_parse(c->arena, str_of(db_text(&rows, i, "observed")), e);
+		if (!row)
+			return false;
+		json_put_str(row, "observed_at",
+			     time_rfc3339(c->clock->wall_ms(c->clock), at));
+		json_array_append(items, row);
+	}
+	storage_look(c, k.name, items);
+	reply_tree(c, ret,
+		   json_packf(c->arena, "{s:O, s:n}", "items", items, "next_cursor"));
 	return true;
 }
 
@@ -137,9 +154,11 @@ const struct capability cap_list_storages = {
 	.method = "GET",
 	.path = "/clusters/{cluster}/storages",
 	.title = "List storages",
-	.doc = "Lists the storage mounted in a cluster.",
+	.doc = "Lists the storage of a cluster, and whether its bucket, claim and volume "
+	       "still exist.",
 	.effect = CAP_READ,
 	.role = ROLE_VIEWER,
+	.flags = CAP_CLOUD,
 	.in = list_storages_in,
 	.in_size = sizeof(struct of_cluster),
 	.out = list_storages_out,

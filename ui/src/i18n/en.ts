@@ -344,6 +344,7 @@ export const en = {
 	'state.partial': 'incomplete',
 	'state.foreign': 'created by others',
 	'state.mounted': 'mounted',
+	'state.broken': 'broken',
 	'state.accepted': 'accepted',
 	'state.same': 'same as before',
 	'state.refused': 'refused',

@@ -345,6 +345,7 @@ export const hi: Catalog = {
 	'state.partial': 'अधूरा',
 	'state.foreign': 'दूसरों का बनाया',
 	'state.mounted': 'माउंट है',
+	'state.broken': 'टूटा हुआ',
 	'state.accepted': 'स्वीकृत',
 	'state.same': 'पहले जैसा',
 	'state.refused': 'अस्वीकृत',

@@ -345,6 +345,7 @@ export const ro: Catalog = {
 	'state.partial': 'incompletă',
 	'state.foreign': 'făcută de alții',
 	'state.mounted': 'montată',
+	'state.broken': 'defectă',
 	'state.accepted': 'acceptat',
 	'state.same': 'la fel ca înainte',
 	'state.refused': 'refuzat',

@@ -345,6 +345,7 @@ export const tr: Catalog = {
 	'state.partial': 'eksik',
 	'state.foreign': 'başkalarınca yapılmış',
 	'state.mounted': 'bağlı',
+	'state.broken': 'bozuk',
 	'state.accepted': 'kabul edildi',
 	'state.same': 'öncekiyle aynı',
 	'state.refused': 'reddedildi',

@@ -345,6 +345,7 @@ export const zh: Catalog = {
 	'state.partial': '不完整',
 	'state.foreign': '由他人创建',
 	'state.mounted': '已挂载',
+	'state.broken': '已损坏',
 	'state.accepted': '已接受',
 	'state.same': '与之前相同',
 	'state.refused': '已拒绝',

@@ -73,7 +73,9 @@ export default function StoragePage({me, name}: PageProps)
 			</SpaceBetween>}
 			columnDefinitions={[
 				{id: 'name', header: t('storage.claim'), isRowHeader: true, cell: s => `${s.namespace}/${s.name}`},
-				{id: 'status', header: t('common.status'), cell: s => <StateAt state={s.status} at={s.observed_at} oldS={OLD_UNASKED_S}/>},
+				{id: 'status', header: t('common.status'), cell: s => <SpaceBetween size='xxs'><StateAt state={s.status} at={s.observed_at} oldS={OLD_UNASKED_S}/>
+					{s.why && <Box variant='small'>{s.why}</Box>}
+					{s.not_known?.map(n => <Box key={n.what} variant='small'>{`${n.what}: ${n.call ?? ''} ${n.why}`}</Box>)}</SpaceBetween>},
 				{id: 'bucket', header: t('storage.bucket'), cell: s => s.bucket},
 				{id: 'prefix', header: t('storage.prefix'), cell: s => s.prefix ?? '–'},
 				{id: 'access', header: t('storage.access'), cell: s => s.read_only ? t('storage.readOnly') : t('storage.readWrite')},

@@ -15,7 +15,7 @@ const TYPES: Record<string, StatusIndicatorProps.Type> = {
 	partial: 'warning', foreign: 'warning', differs: 'warning', missing: 'warning', cordoned: 'warning', not_ready: 'warning',
 	disabled: 'stopped', Expired: 'stopped', blocked: 'error', Failure: 'error', RollbackComplete: 'error', RollbackInProgress: 'warning',
 	Unschedulable: 'warning', UnschedulablePendingReplacement: 'error', UnschedulablePendingReboot: 'warning', NotFound: 'warning',
-	failed: 'error', Failed: 'error', refused: 'error', RollingBack: 'error',
+	failed: 'error', broken: 'error', Failed: 'error', refused: 'error', RollingBack: 'error',
 	cancelled: 'stopped', skipped: 'stopped', same: 'info', unknown: 'info',
 };
 
