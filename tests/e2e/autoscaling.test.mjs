@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import {spawnSync} from 'node:child_process';
 import {after, before, test} from 'node:test';
 import {shellEnv, tools} from '../stack/stack.mjs';
-import {call, end, tool} from './faces.mjs';
+import {call, capabilities, end, tool} from './faces.mjs';
 import {create, failed, operation, order, stageOf, succeeded, TYPE, waitFor, world} from './pipeline.mjs';
 
 const AT = '/api/v1/clusters/auto';
@@ -182,6 +182,36 @@ test('nothing goes while it is used', async () => {
 	const long = await call(s, 'DELETE', `${AT}/node-pools/${'a'.repeat(64)}`, {role: 'operator'});
 
 	assert.equal(`${long.status} ${long.json.field}`, '400 /name', long.text);
+});
+
+/* Whatever of a cluster can be changed or deleted by its name: one that nobody has is
+ * refused before there is an operation, and the answer says which one was meant. */
+test('what is not there can be neither changed nor deleted', async () => {
+	const meant = {'node-pools': ['trainx', 'did you mean train?'], 'node-classes': ['other', 'a name from list_node_classes'],
+		groups: ['pool-aa', 'did you mean pool-a?'], storages: ['dataa', 'did you mean data?']};
+	const bodies = {scale_instance_group: {count: 1}, update_instance_group: {labels: {a: 'b'}}};
+	const operations = async () => (await call(s, 'GET', '/api/v1/operations?limit=100', {role: 'viewer'})).json.items.length;
+	const before = await operations();
+	let rows = 0;
+
+	for (const {name, method, path} of capabilities(s).filter(c => c.effect !== 'read')) {
+		const [, noun] = path.match(/^\/clusters\/\{cluster\}\/([a-z-]+)\/\{\w+\}/) ?? [];
+
+		if (!noun)
+			continue;
+		const [wrong, expected] = meant[noun];
+		const target = path.replace('{cluster}', 'auto').replace(/\{\w+\}/, wrong);
+
+		for (const query of ['?dry_run=plan', `?confirm=${wrong}`]) {
+			const r = await call(s, method, `/api/v1${target}${query}`, {role: 'admin', body: bodies[name]});
+
+			assert.equal(r.status, 404, `${name} ${target}${query}: ${r.text}`);
+			assert.equal(r.json.expected, expected, r.text);
+		}
+		rows++;
+	}
+	assert.equal(rows, 6);
+	assert.equal(await operations(), before);
 });
 
 test('an empty node goes by itself; confirmed, the pool goes; then class, switch and role', async () => {

@@ -330,6 +330,44 @@ static const struct scene pools[] = {
 	 .says = {"advance"}},
 };
 
+#define NEAR(list)                                                                       \
+	"{'kubernetes:get " list "':{'!':'NotFound','status':404,'message':'no'},"       \
+	"'kubernetes:list " list "':{'items':[{'metadata':{'name':'train'}}]}}"
+#define TYPO .step = "check_object", .data = "{" EKS "}"
+
+static const struct scene unknown[] = {
+	{.id = "a pool that is not there: asked, it is refused",
+	 .kind = "delete_node_pool",
+	 TYPO,
+	 .planning = true,
+	 .input = "{'name':'trainx'}",
+	 .answers = NEAR("nodepools"),
+	 .says = {"fail not-found", "no node pool named trainx", "did you mean train?"}},
+	{.id = "a class likewise",
+	 .kind = "delete_node_class",
+	 TYPO,
+	 .planning = true,
+	 .input = "{'name':'gpu'}",
+	 .answers = NEAR("hyperpodnodeclasses"),
+	 .says = {"fail not-found", "a name from list_node_classes"}},
+	{.id = "accepted, it has gone meanwhile",
+	 .kind = "delete_node_pool",
+	 TYPO,
+	 .input = "{'name':'trainx','confirmed':[]}",
+	 .says = {"advance"}},
+	{.id = "an undo has nothing to find",
+	 .kind = "delete_node_pool",
+	 TYPO,
+	 .planning = true,
+	 .input = "{'name':'trainx','confirmed':[]}",
+	 .says = {"advance"}},
+};
+
+Test(domain_karpenter, what_is_not_there_is_refused_when_asked_for)
+{
+	SCENES_HOLD(unknown);
+}
+
 Test(domain_karpenter, classes_and_pools)
 {
 	SCENES_HOLD(classes);

@@ -49,6 +49,7 @@ struct scene {
 	const char
 		*ledger; /* of things made at 2026-01-02T03:04:03Z: "type id"; or NULL */
 	int64_t age_s;   /* since the step began */
+	bool planning;   /* nothing runs: a request is planned */
 	bool issued;     /* sent before, with an unknown outcome */
 	bool overdue;    /* what is tried again or waited for has had its time */
 	/* All of these are in the text; a word that begins with "!" is not. */
@@ -250,6 +251,7 @@ static inline const char *scene_play(struct arena *a, const struct scene *s)
 		.now_ms = scene_now_ms,
 		.step_since_ms = scene_now_ms - s->age_s * 1000,
 		.issued_before = s->issued,
+		.planning = s->planning,
 		.resources = json_new_list(a),
 		.catalog = json_new_list(a),
 		.events = json_new_list(a),

@@ -95,7 +95,8 @@ static const struct world worlds[] = {
 	 "'volumes':[{'persistentVolumeClaim':{'claimName':'data'}}]}}}}}}]}}",
 	 "cronjobs team/nightly"},
 	{"delete_node_pool", "{'name':'big'}",
-	 "{" EKS ",'kubernetes:list nodes':{'items':[]}}",
+	 "{" EKS ",'kubernetes:get nodepools':{'metadata':{'name':'big'}},"
+	 "'kubernetes:list nodes':{'items':[]}}",
 	 "{'kubernetes:list nodes':{'items':[{'metadata':{'name':'hyperpod-i-0000000a',"
 	 "'labels':{'karpenter.sh/nodepool':'big'}}}]},'kubernetes:list pods':{'items':[{"
 	 "'metadata':{'name':'train-0','namespace':'team'},'spec':{'nodeName':"
@@ -109,7 +110,10 @@ static const struct world worlds[] = {
 	 "{'s3:ListObjectVersions':{'Versions':[{'Key':'clusters/other/lifecycle/x','Size':5},"
 	 "{'Key':'models/a','Size':7},{'Key':'models/b','Size':8}]}}",
 	 "models/: 2 objects, 15 bytes"},
-	{"delete_node_class", "{'name':'big'}", WORLD,
+	{"delete_node_class", "{'name':'big'}",
+	 "{" EKS "," CLUSTER(
+		 CONTINUOUS) ",'kubernetes:get hyperpodnodeclasses':{'metadata':{'name':'"
+			     "big'}}}",
 	 "{'kubernetes:list nodepools':{'items':[{'metadata':{'name':'train'},'spec':{"
 	 "'template':{'spec':{'nodeClassRef':{'name':'big'}}}}},{'metadata':{'name':"
 	 "'other'},'spec':{'template':{'spec':{'nodeClassRef':{'name':'small'}}}}}]}}",

@@ -173,6 +173,7 @@ static const struct stake_spec class_stake = {.things = class_that_goes,
 
 static const struct step delete_steps[] = {
 	EKS_ACCESS_STEP,
+	NODE_OBJECT_THERE_STEP(&node_object_class),
 	STAKE_STEP("check_users", "Find node pools that refer to it", &class_stake),
 	NODE_OBJECT_DELETE_STEPS(&node_object_class),
 	{.name = NULL},

@@ -1,5 +1,6 @@
 #include "core/domain/karpenter/node_object.h"
 
+#include "core/base/nearest.h"
 #include "core/domain/karpenter/karpenter.h"
 #include "core/domain/karpenter/node_class.h"
 #include "core/domain/step/eks_access.h"
@@ -200,6 +201,39 @@ bool node_object_undo(struct step_ctx *c, struct spawn *ret, const char *kind)
 
 /* --- removing it ---------------------------------------------------------------------
  */
+
+/* What a request asks for is judged; what was accepted, or is an undo, is done. */
+static bool is_asked(const struct step_ctx *c)
+{
+	return c->planning && !json_at(c->input, "confirmed");
+}
+
+bool node_object_there_observe(struct step_ctx *c, struct exchange *x)
+{
+	return is_asked(c) && (node_object_get_observe(c, x) ||
+			       (saw_missing(c, "object") &&
+				node_object_list(c, x, about(c)->api, about(c)->plural)));
+}
+
+void node_object_there_plan(struct step_ctx *c, struct exchange *x)
+{
+	const char *from = streq(about(c)->plural, KARPENTER_CLASSES)
+				   ? "a name from list_node_classes"
+				   : "a name from list_node_pools";
+	struct nearest near = {.wanted = name_of(c)};
+	struct err *e;
+	size_t i;
+	json_t *v;
+
+	(void)x;
+	if (!is_asked(c) || !saw_missing(c, "object"))
+		return;
+	json_array_foreach(node_object_items(c, about(c)->plural), i, v)
+		nearest_offer(&near, json_str_or(v, "metadata.name", ""));
+	e = step_fail(c, ERR_NOT_FOUND, "There is no %s named %s in %s", about(c)->what,
+		      name_of(c), c->target);
+	err_field(e, "/name", name_of(c), nearest_hint(&near, c->arena, from));
+}
 
 /* What was asked to go is gone, and somebody has made another of its name meanwhile,
  * with nodes that nobody has confirmed. */

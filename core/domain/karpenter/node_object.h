@@ -39,6 +39,20 @@ void node_object_delete_plan(struct step_ctx *c, struct exchange *x);
 void node_object_delete_absorb(struct step_ctx *c, const struct answer *a);
 void node_object_finish_plan(struct step_ctx *c, struct exchange *x);
 
+/*
+ * Asked to delete what is not there, the plan is refused and names what is near. A run
+ * goes on: it has gone meanwhile. So does an undo, which has confirmed its losses.
+ */
+bool node_object_there_observe(struct step_ctx *c, struct exchange *x);
+void node_object_there_plan(struct step_ctx *c, struct exchange *x);
+#define NODE_OBJECT_THERE_STEP(about)                                                    \
+	{                                                                                \
+		.name = "check_object", .phase = "check",                                \
+		.title = "Check that the object exists", .effect = EFFECT_READ,          \
+		.stakes = true, .observe = node_object_there_observe, .seen = read_seen, \
+		.plan = node_object_there_plan, .arg = (about)                           \
+	}
+
 #define NODE_OBJECT_CREATE_STEPS(about)                                                  \
 	{.name = "apply",                                                                \
 	 .phase = "apply",                                                               \

@@ -118,6 +118,7 @@ static const struct stake_spec pool_stake = {.observe = node_object_read_of_pool
 
 static const struct step delete_steps[] = {
 	EKS_ACCESS_STEP,
+	NODE_OBJECT_THERE_STEP(&node_object_pool),
 	STAKE_STEP("check_users", "Find pods on its nodes", &pool_stake),
 	NODE_OBJECT_DELETE_STEPS(&node_object_pool),
 	{.name = NULL},
