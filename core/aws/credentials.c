@@ -6,6 +6,7 @@
 #include "core/aws/provider.h"
 #include "core/base/limits.h"
 #include "core/base/str.h"
+#include "core/json/tree.h"
 
 enum {
 	EARLY_MS = 5 * 60 * 1000, /* refreshed so long before the end */
@@ -74,6 +75,14 @@ const char *provider_file(struct provider *p, const char *path)
 	if (ferror(f) || text.overflow || (text.p && memchr(text.p, 0, text.len)))
 		return NULL;
 	return buf_cstr(&text);
+}
+
+json_t *provider_json(struct provider *p, const char *path)
+{
+	const char *text = path ? provider_file(p, path) : NULL;
+	struct err ignored = {0};
+
+	return text ? json_parse(p->arena, str_of(text), &ignored) : NULL;
 }
 
 enum provided provide_environment(struct provider *p, struct aws_keys *ret)

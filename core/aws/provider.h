@@ -46,6 +46,11 @@ struct sso_session {
 };
 enum provided provide_sso(struct provider *p, const char *profile,
 			  const struct sso_session *s, struct aws_keys *ret);
+/* Its token by the cache file at path (may be NULL), which is renewed when it can be and
+ * its end is near, and rewritten. fix: how a person signs in. */
+enum provided sso_token(struct provider *p, const char *profile,
+			const struct sso_session *s, const char *path, const char *fix,
+			const char **ret);
 /* The keys that `aws login` has left. */
 enum provided provide_login(struct provider *p, const char *profile, const char *session,
 			    struct aws_keys *ret);
@@ -73,5 +78,7 @@ enum provided provider_failed(struct provider *p, const char *name, const char *
 	((p)->fix = (the_fix), provider_failed(p, name, __VA_ARGS__))
 /* A small file's text; NULL when it cannot be read. */
 const char *provider_file(struct provider *p, const char *path);
+/* The same of JSON; path may be NULL. */
+json_t *provider_json(struct provider *p, const char *path);
 
 #endif

@@ -1,6 +1,7 @@
 /*
  * Keys from the sessions of a person: what `aws sso login` and `aws login` have left in
- * files. Sessions are not renewed here; one that has ended needs the person.
+ * files. Those of `aws sso login` are renewed while they can be; those of `aws login` are
+ * not, and one that has ended needs the person.
  *
  * https://docs.aws.amazon.com/sdkref/latest/guide/feature-sso-credentials.html
  * https://docs.aws.amazon.com/sdkref/latest/guide/feature-login-credentials.html
@@ -24,14 +25,6 @@ static const char *digest(struct arena *a, const EVP_MD *how, const char *text)
 	if (EVP_Digest(text, strlen(text), out, &n, how, NULL) != 1)
 		return "";
 	return str_hex(a, out, n);
-}
-
-static json_t *read_json(struct provider *p, const char *path)
-{
-	const char *text = path ? provider_file(p, path) : NULL;
-	struct err ignored = {0};
-
-	return text ? json_parse(p->arena, str_of(text), &ignored) : NULL;
 }
 
 /* ---------------------------------------------------------------- identity center */
@@ -132,23 +125,16 @@ enum provided provide_sso(struct provider *p, const char *profile,
 			  const struct sso_session *s, struct aws_keys *ret)
 {
 	const char *key = digest(p->arena, EVP_sha1(), s->name ? s->name : s->start_url);
-	const json_t *file = read_json(
-		p, provider_home(p, arena_printf(p->arena, "sso/cache/%s.json", key)));
-	const char *token = json_str_at(file, "accessToken");
-	const char *ends = json_str_at(file, "expiresAt");
-	int64_t ends_ms;
+	const char *path =
+		provider_home(p, arena_printf(p->arena, "sso/cache/%s.json", key));
+	const char *token;
 
 	if (!aws_is_region(s->region))
 		return provider_broken(p, "Correct sso_region.", profile,
 				       "sso_region is not a region: %.40s", s->region);
-	if (!token || !ends || !time_parse_rfc3339(ends, &ends_ms))
-		return provider_broken(
-			p, sso_fix(p, profile, s), profile,
-			"no user has signed in to IAM Identity Center here");
-	if (ends_ms <= p->clock->wall_ms(p->clock))
-		return provider_broken(p, sso_fix(p, profile, s), profile,
-				       "the IAM Identity Center session ended at %s",
-				       ends);
+	if (sso_token(p, profile, s, path, sso_fix(p, profile, s), &token) !=
+	    PROVIDED_KEYS)
+		return PROVIDED_FAILED;
 	return ask_portal(p, profile, s, token, ret);
 }
 
@@ -161,10 +147,10 @@ enum provided provide_login(struct provider *p, const char *profile, const char 
 					digest(p->arena, EVP_sha256(), session));
 	const char *folder = provider_setting(p, "AWS_LOGIN_CACHE_DIRECTORY");
 	const json_t *keys = json_at(
-		read_json(p, folder ? arena_printf(p->arena, "%s/%s", folder, file)
-				    : provider_home(p, arena_printf(p->arena,
-								    "login/cache/%s",
-								    file))),
+		provider_json(p, folder ? arena_printf(p->arena, "%s/%s", folder, file)
+					: provider_home(p, arena_printf(p->arena,
+									"login/cache/%s",
+									file))),
 		"accessToken");
 	const char *id = json_str_at(keys, "accessKeyId");
 	const char *secret = json_str_at(keys, "secretAccessKey");
