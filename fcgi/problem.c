@@ -108,7 +108,8 @@ void problem_answer(const struct err *e, const struct http_req *req, struct str 
 		http_res_header(res, "WWW-Authenticate", "Bearer realm=\"instantstart\"");
 	if (e->code == ERR_METHOD_NOT_ALLOWED)
 		http_res_header(res, "Allow", e->expected);
-	if (res->status == 429 || res->status == 503)
+	if ((res->status == 429 || res->status == 503) &&
+	    (err_retry(e) == RETRY_BACKOFF || err_retry(e) == RETRY_SAME_KEY))
 		http_res_header(res, "Retry-After", "5");
 }
 
@@ -123,6 +124,7 @@ static void write_page(struct json_writer *w, enum errc code, struct arena *a)
 	jw_kv_int(w, "status", info->http_status);
 	jw_kv_str(w, "retry", retry_word_name(info->retry));
 	jw_kv_str(w, "retry_meaning", retry_meaning(info->retry));
+	kv_filled(w, "fix", errc_fix(code));
 	jw_kv_str(w, "mcp",
 		  info->jsonrpc_code ? "a JSON-RPC error"
 				     : "a tool result with isError and this problem");

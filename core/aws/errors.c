@@ -86,9 +86,9 @@ const char *aws_account_fix(const char *code)
 	static const char restricted[] =
 		"AWS has restricted the account. Contact AWS Support, then retry.";
 	static const char sign_up[] =
-		"Enable this Region for the account (Account page, AWS Regions) and "
-		"complete the sign-up for the service, then retry. More permissions do "
-		"not help.";
+		"Have an administrator of the AWS account enable this Region (Account "
+		"page, AWS Regions) and complete the sign-up for the service, then "
+		"retry. More permissions do not help.";
 	static const struct {
 		const char *code, *fix;
 	} of_account[] = {

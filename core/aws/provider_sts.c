@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/aws/aws.h"
+#include "core/aws/errors.h"
 #include "core/aws/provider.h"
 #include "core/json/tree.h"
 
@@ -49,6 +50,21 @@ static json_t *input_of(struct provider *p, const struct assumed_role *r)
 	return in;
 }
 
+/* Who can change that STS refuses: by who it is that denies. */
+static const char *refused_fix(const struct assumed_role *r,
+			       const struct aws_result *result)
+{
+	if (aws_account_fix(result->code))
+		return aws_account_fix(result->code);
+	if (result->errc == ERR_CLOUD_FORBIDDEN)
+		return "Ask the owner of the policy that the message names for an "
+		       "exemption. A change of the role's trust policy does not help.";
+	return r->token_file ? "In the role's trust policy, allow this cluster's "
+			       "identity provider and this service account."
+			     : "In the role's trust policy, allow the caller, and "
+			       "allow the caller to use sts:AssumeRole.";
+}
+
 enum provided assume_role(struct provider *p, const struct assumed_role *r,
 			  const struct aws_keys *source, struct aws_keys *ret)
 {
@@ -84,20 +100,14 @@ enum provided assume_role(struct provider *p, const struct assumed_role *r,
 	    !p->net->send(p->net, p->arena, &req, &ans, &e))
 		return provider_failed(p, "STS", "%s", e.detail);
 	aws_parse(op, &ans, p->arena, &result);
-	if (!result.ok && result.errc != ERR_CLOUD_DENIED &&
+	if (!result.ok && !errc_is_denial(result.errc) &&
 	    result.errc != ERR_CLOUD_REFUSED && result.errc != ERR_CREDENTIALS)
 		return provider_failed(p, "STS", "%s for %s: %s: %s", aws_op_name(op),
 				       r->role_arn, result.code, result.message);
 	if (!result.ok)
-		return provider_broken(
-			p,
-			r->token_file
-				? "In the role's trust policy, allow this cluster's "
-				  "identity provider and this service account."
-				: "In the role's trust policy, allow the caller, and "
-				  "allow the caller to use sts:AssumeRole.",
-			"STS", "%s refused for %s: %s: %s", aws_op_name(op), r->role_arn,
-			result.code, result.message);
+		return provider_broken(p, refused_fix(r, &result), "STS",
+				       "%s refused for %s: %s: %s", aws_op_name(op),
+				       r->role_arn, result.code, result.message);
 	p->source = arena_printf(p->arena, "the role %s, assumed by %s", r->role_arn,
 				 r->token_file ? "a web identity" : p->source);
 	return keys_of_answer(p, &result, ret);

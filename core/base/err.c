@@ -30,6 +30,12 @@ const struct errc_info *errc_info(enum errc code)
 	return (unsigned)code < ERR_COUNT_ ? &table[code] : &table[ERR_INTERNAL];
 }
 
+bool errc_is_denial(enum errc code)
+{
+	return code == ERR_CLOUD_DENIED || code == ERR_CLOUD_FORBIDDEN ||
+	       code == ERR_CLOUD_ACCOUNT;
+}
+
 enum errc errc_from_slug(const char *slug)
 {
 	for (int i = ERR_NONE + 1; i < ERR_COUNT_; i++)

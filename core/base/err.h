@@ -76,6 +76,9 @@ struct err {
 const struct errc_info *errc_info(enum errc code);
 /* What helps in general, from fixes.def; "" when nothing can be said. */
 const char *errc_fix(enum errc code);
+/* Somebody must allow it: our role lacks a permission, a policy above it denies, or the
+ * account may not. */
+bool errc_is_denial(enum errc code);
 /* ERR_NONE when no code has that slug. */
 enum errc errc_from_slug(const char *slug);
 /* "never", "backoff", "same-key", "observe-first", "human". */

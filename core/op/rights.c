@@ -89,7 +89,7 @@ static json_t *simulate(struct asker *k, json_t *in, struct answer *ans)
 /* Why IAM does not tell, for a person. */
 static const char *why_not(const struct asker *k, const struct answer *ans)
 {
-	if (ans->errc == ERR_CLOUD_DENIED || ans->errc == ERR_CLOUD_FORBIDDEN)
+	if (errc_is_denial(ans->errc))
 		return "InstantStart is not allowed iam:SimulatePrincipalPolicy";
 	if (ans->errc == ERR_CLOUD_NOT_FOUND)
 		return arena_printf(k->arena, "IAM does not know %s", k->principal);

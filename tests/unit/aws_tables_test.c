@@ -493,30 +493,37 @@ Test(tables, errors)
 /* A denial of the account is no lack of a permission, whoever asks. */
 Test(tables, denials_of_the_account_say_what_helps)
 {
-	static const char *const codes[][2] = {
-		{"OptInRequired", "Enable this Region"},
-		{"SubscriptionRequiredException", "sign-up"},
-		{"NotSignedUp", "sign-up"},
-		{"RegionDisabledException", "Enable this Region"},
-		{"PendingVerification", "verifying"},
-		{"PendingAccountVerification", "verifying"},
-		{"Blocked", "AWS Support"},
-		{"AccountProblem", "AWS Support"},
-		{"AllAccessDisabled", "AWS Support"},
-		{"AccessDenied", "Add the permission"},
-		{"UnauthorizedOperation", "Add the permission"},
+	static const struct {
+		const char *code, *says;
+		enum errc errc;
+	} codes[] = {
+		{"OptInRequired", "enable this Region", ERR_CLOUD_ACCOUNT},
+		{"SubscriptionRequiredException", "sign-up", ERR_CLOUD_ACCOUNT},
+		{"NotSignedUp", "sign-up", ERR_CLOUD_ACCOUNT},
+		{"RegionDisabledException", "enable this Region", ERR_CLOUD_ACCOUNT},
+		{"PendingVerification", "verifying", ERR_CLOUD_ACCOUNT},
+		{"PendingAccountVerification", "verifying", ERR_CLOUD_ACCOUNT},
+		{"Blocked", "AWS Support", ERR_CLOUD_ACCOUNT},
+		{"AccountProblem", "AWS Support", ERR_CLOUD_ACCOUNT},
+		{"AllAccessDisabled", "AWS Support", ERR_CLOUD_ACCOUNT},
+		{"AccessDenied", "Add the permission", ERR_CLOUD_DENIED},
+		{"UnauthorizedOperation", "Add the permission", ERR_CLOUD_DENIED},
 	};
 
 	for (size_t i = 0; i < COUNT(codes); i++) {
-		const enum errc errc = aws_errc(AWS_SERVICE_EC2, codes[i][0], "no", 400);
+		const enum errc errc =
+			aws_errc(AWS_SERVICE_EC2, codes[i].code, "no", 400);
 		struct aws_result r = {
-			.errc = errc, .code = codes[i][0], .message = "no"};
+			.errc = errc, .code = codes[i].code, .message = "no"};
 		struct err e = {0};
 
-		cr_expect_eq(errc, ERR_CLOUD_DENIED, "%s", codes[i][0]);
+		cr_expect_eq(errc, codes[i].errc, "%s", codes[i].code);
+		cr_expect(errc_is_denial(errc));
+		cr_expect_eq(aws_account_fix(codes[i].code) != NULL,
+			     errc == ERR_CLOUD_ACCOUNT, "%s", codes[i].code);
 		cr_expect_not(aws_err(aws_op(AWS_EC2_DescribeVpcs), &r, &e));
-		cr_expect(strstr(err_fix_text(&e), codes[i][1]), "%s: %s", codes[i][0],
-			  err_fix_text(&e));
+		cr_expect(strstr(err_fix_text(&e), codes[i].says), "%s: %s",
+			  codes[i].code, err_fix_text(&e));
 	}
 }
 

@@ -215,7 +215,7 @@ void bucket_policy_plan(struct step_ctx *c, struct exchange *x)
 /* An organisation may keep policies of buckets to itself: no reason to stop. */
 void bucket_policy_absorb(struct step_ctx *c, const struct answer *a)
 {
-	if (!a->ok && a->errc == ERR_CLOUD_DENIED)
+	if (!a->ok && errc_is_denial(a->errc))
 		step_warn(c, "the bucket policy was rejected: %s",
 			  a->message ? a->message : a->code);
 	else if (!a->ok) {

@@ -48,7 +48,7 @@ static const struct field list_hyperpod_out[] = {PAGE_OUT(row_out), FIELD_END};
 
 static json_t *row_of_failure(const json_t *summary, const struct err *e)
 {
-	const bool denied = e->code == ERR_CLOUD_DENIED;
+	const bool denied = errc_is_denial(e->code);
 
 	return json_pack("{s:s, s:s*, s:s*, s:s, s:s}", "name",
 			 json_str_or(summary, "ClusterName", "?"), "arn",
