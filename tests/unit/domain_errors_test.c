@@ -192,14 +192,14 @@ static bool ends(const char *s, const char *end)
 }
 
 /* A code is given by C as ERR_NAME, by a table as NAME, by SQL as 'slug'. */
-static void look(const char *text, const char *form, bool quoted)
+static void look(const char *text, const char *before, const char *after, bool slugs)
 {
 	EACH_ROW(code)
 	{
 		char word[80];
 
-		snprintf(word, sizeof(word), form,
-			 quoted ? errc_info(code)->slug : names[code]);
+		snprintf(word, sizeof(word), "%s%s%s", before,
+			 slugs ? errc_info(code)->slug : names[code], after);
 		for (const char *at = strstr(text, word); at && !given[code];
 		     at = strstr(at + 1, word))
 			given[code] =
@@ -223,11 +223,11 @@ static int visit(const char *path, const struct stat *st, int type, struct FTW *
 	cr_assert(f && text);
 	cr_assert_eq(fread(text, 1, (size_t)st->st_size, f), (size_t)st->st_size);
 	if (ends(path, ".sql"))
-		look(text, "'%s'", true);
+		look(text, "'", "'", true);
 	else if (ends(path, ".def"))
-		look(text, " %s", false);
+		look(text, " ", "", false);
 	else
-		look(text, "ERR_%s", false);
+		look(text, "ERR_", "", false);
 	free(text);
 	fclose(f);
 	n_files++;
