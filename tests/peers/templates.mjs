@@ -129,7 +129,7 @@ for (const to of ['sagemaker.amazonaws.com', 'hyperpod.sagemaker.amazonaws.com']
 /* Actions that no service has would allow nothing. */
 for (const action of new Set(policy.Statement.flatMap(s => s.Action))) {
 	const [prefix, name] = action.split(':');
-	const service = {servicequotas: 'service-quotas'}[prefix] ?? prefix;
+	const service = {elasticloadbalancing: 'elbv2', servicequotas: 'service-quotas'}[prefix] ?? prefix;
 	const own = {'s3:ListBucket': 1, 's3:PutBucketPublicAccessBlock': 1,
 		's3:GetBucketPublicAccessBlock': 1, 'iam:PassRole': 1,
 		/* Of S3's own list of actions, where the operations have other names. */

@@ -565,6 +565,10 @@ Test(tables, policy)
 	size_t i, k;
 
 	cr_assert_gt(json_array_size(list), 8);
+	/* As IAM counts a managed policy: without white space. */
+	cr_expect_leq(strlen(json_text(&a, aws_policy(&a))), 6144,
+		      "%zu characters: no managed policy holds it",
+		      strlen(json_text(&a, aws_policy(&a))));
 	json_array_foreach(list, i, s) {
 		const char *sid = json_str_or(s, "Sid", "");
 

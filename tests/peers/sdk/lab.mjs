@@ -9,7 +9,7 @@ import {createRequire} from 'node:module';
 import {model, violations} from '../models.mjs';
 
 const require = createRequire(import.meta.url);
-const PACKAGES = {logs: 'cloudwatch-logs'};
+const PACKAGES = {elbv2: 'elastic-load-balancing-v2', logs: 'cloudwatch-logs'};
 const KEYS = {
 	accessKeyId: 'AKIAIOSFODNN7EXAMPLE',
 	secretAccessKey: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',

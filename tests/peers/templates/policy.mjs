@@ -38,7 +38,7 @@ const S3 = {HeadBucket: 'ListBucket', ListObjectsV2: 'ListBucket', HeadObject: '
 	ListObjectVersions: 'ListBucketVersions',
 	ListMultipartUploads: 'ListBucketMultipartUploads',
 	GetObjectLockConfiguration: 'GetBucketObjectLockConfiguration'};
-const SERVICES = {'service-quotas': 'servicequotas'};
+const SERVICES = {elbv2: 'elasticloadbalancing', 'service-quotas': 'servicequotas'};
 
 function resourceOf({service, op, input: i})
 {
