@@ -69,9 +69,9 @@ static void plain(json_t *schema)
  */
 static void lean(json_t *schema)
 {
-	static const char *const bounds[] = {"minLength",     "maxLength",
-					     "minItems",      "maxItems",
-					     "minProperties", "maxProperties"};
+	static const char *const bounds[] = {
+		"minLength",     "maxLength",     "minItems",   "maxItems",
+		"minProperties", "maxProperties", "uniqueItems"};
 	const char *name;
 	json_t *member;
 

@@ -17,8 +17,7 @@ static const json_t *part(const struct field *f, const json_t *item, const char 
 	return !value && row && row->dflt ? field_literal(a, row->dflt) : value;
 }
 
-/* A list of strings that somebody gives is a set of names. */
-static bool is_set(const struct field *f)
+bool field_is_set(const struct field *f)
 {
 	return f->type == FIELD_STRS && f->offset != FIELD_NO_STRUCT;
 }
@@ -40,7 +39,7 @@ static bool is_same(const struct field *f, const json_t *x, const json_t *y,
 bool field_repeats(const struct field *f, const json_t *list, size_t i, size_t *ret_first,
 		   struct arena *a)
 {
-	if (!f->unique && !is_set(f))
+	if (!f->unique && !field_is_set(f))
 		return false;
 	for (size_t j = 0; j < i; j++)
 		if (is_same(f, json_array_get(list, i), json_array_get(list, j), a)) {

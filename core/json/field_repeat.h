@@ -6,9 +6,11 @@
 
 #include "core/json/field.h"
 
+/* A list of strings that somebody gives is a set of names: each once. */
+bool field_is_set(const struct field *f);
 /*
  * Whether item `i` has the members of f->unique, defaults counted, in common with an
- * earlier item, whose index is then in *ret_first. false without f->unique.
+ * earlier item, whose index is then in *ret_first; of a set, whether it is equal to one.
  */
 bool field_repeats(const struct field *f, const json_t *list, size_t i, size_t *ret_first,
 		   struct arena *a);

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "core/json/field.h"
+#include "core/json/field_repeat.h"
 #include "core/json/field_text.h"
 #include "core/json/tree.h"
 
@@ -99,6 +100,8 @@ static json_t *list_schema(const struct field *f, struct arena *a)
 
 	put_type(s, f, "array");
 	put_bounds(s, f, "minItems", "maxItems");
+	if (field_is_set(f))
+		json_put_bool(s, "uniqueItems", true);
 	item.flags &= ~(unsigned)(FIELD_MANY | FIELD_NULLABLE);
 	item.min = 0;
 	item.max = 0;

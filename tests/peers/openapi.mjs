@@ -67,16 +67,18 @@ function compile()
 	t.count('tsc', done.status === 0 ? null : done.text);
 }
 
-/* Its one fault is a member that is null, or without a text: it was not given. */
+/* Its one fault is members that are null, or without a text: they were not given. */
 function isEmpty(rest, from)
 {
-	const [, query, body] = /Invalid component: (?:parameter `([^`]+)` in query|in body - ([\w.-]+):)/.exec(rest) ?? [];
+	const [, queries, body] =
+		/Invalid component: (?:parameters? ((?:`[^`]+`(?:, )?)+) in query|in body - ([\w.-]+):)/.exec(rest) ?? [];
 	const curl = /^ *curl [^\n]*/m.exec(from)?.[0] ?? '';
 
-	if (query) {
+	if (queries) {
 		const url = /'(http[^']*)'/.exec(curl)?.[1];
 
-		return Boolean(url && new URL(url).searchParams.get(query) === '');
+		return Boolean(url) && [...queries.matchAll(/`([^`]+)`/g)]
+			.every(([, name]) => new URL(url).searchParams.get(name) === '');
 	}
 	const sent = / -d '(\{.*\})' 'http/.exec(curl)?.[1];
 

@@ -348,9 +348,10 @@ Test(field, schema)
 	cr_expect_str_eq(json_text(&a, json_at(s, "properties.count")),
 			 "{\"default\":3,\"description\":\"How many. Unit: nodes.\","
 			 "\"maximum\":100,\"minimum\":0,\"type\":\"integer\"}");
-	cr_expect_str_eq(json_text(&a, json_at(s, "properties.zones")),
-			 "{\"items\":{\"pattern\":\"^z[0-9]$\",\"type\":\"string\"},"
-			 "\"maxItems\":2,\"minItems\":1,\"type\":\"array\"}");
+	cr_expect_str_eq(
+		json_text(&a, json_at(s, "properties.zones")),
+		"{\"items\":{\"pattern\":\"^z[0-9]$\",\"type\":\"string\"},"
+		"\"maxItems\":2,\"minItems\":1,\"type\":\"array\",\"uniqueItems\":true}");
 	cr_expect_str_eq(json_text(&a, json_at(s, "properties.ports.items.required")),
 			 "[\"number\"]");
 	cr_expect_str_eq(
