@@ -125,11 +125,21 @@ const char *pg_dir(void)
 	return dir;
 }
 
-void pg_restart(void)
+void pg_stop(void)
 {
 	setenv("PG_STOP", "immediate", 1);
 	server("stop", pg_dir());
+}
+
+void pg_start(void)
+{
 	server("start", pg_dir());
+}
+
+void pg_restart(void)
+{
+	pg_stop();
+	pg_start();
 }
 
 /* --- databases --------------------------------------------------------- */

@@ -32,7 +32,9 @@ struct db *pg_open(struct arena *a, const char *url);
 const char *pg_sql(struct arena *a, const char *url, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Stops the server hard and starts it again: every connection is lost. */
+/* Stops the server hard, every connection is lost; and starts it again. */
+void pg_stop(void);
+void pg_start(void);
 void pg_restart(void);
 
 #endif
