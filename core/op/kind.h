@@ -214,7 +214,8 @@ struct step {
 	 * parent advances; a failed child fails the parent at this step.
 	 */
 	bool (*spawn)(struct step_ctx *c, struct spawn *ret);
-	/* Where a retry of a failure at this step goes on; NULL: here. */
+	/* Where a retry of a failure at this step goes on; NULL: here. Here, too, while
+	 * the outcome of something that this step has sent is unknown. */
 	const char *retry_step;
 	/*
 	 * Called when the step has failed for good (not while an effect's outcome

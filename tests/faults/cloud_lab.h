@@ -15,6 +15,7 @@ struct lab {
 	struct cloud *cloud;
 	char models[MODELS_MAX];
 	int mutations; /* asked for so far by the operation */
+	int shut_at;   /* after this one nobody gets in; 0: never */
 	/* [{op, step, key, helm, effects, at}] of those that arrived; at: the place in
 	 * the cloud's ledger. */
 	json_t *arrived;

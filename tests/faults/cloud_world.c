@@ -189,6 +189,19 @@ static bool mutates(const struct exchange *x, const struct http_request *req)
 	return x->via == VIA_AWS || !streq(req->method, "GET");
 }
 
+/* The mutation has come and gone: from now on everything is refused. */
+static void shut(struct harness *h)
+{
+	if (!lab(h)->shut_at || lab(h)->mutations < lab(h)->shut_at)
+		return;
+	lab(h)->shut_at = 0;
+	cloud_add_fault(lab(h)->cloud,
+			json_packf(&h->run, "{s:i, s:s, s:i, s:s, s:s}", "times", 1000000,
+				   "fault", "error", "status", 403, "code",
+				   "AccessDeniedException", "message",
+				   "User is not authorized to perform this action"));
+}
+
 static bool pass(struct transport *t, struct arena *a, const struct http_request *req,
 		 struct http_answer *ret, struct err *e)
 {
@@ -207,6 +220,7 @@ static bool pass(struct transport *t, struct arena *a, const struct http_request
 	answered = inner->send(inner, a, req, ret, e);
 	if (lab(h)->watch && g->x)
 		lab(h)->watch(h, true);
+	shut(h);
 	harness_sync(g->i);
 	line = own_line(g, before);
 	if (line)
@@ -273,9 +287,10 @@ static void attach(struct harness *h, struct instance *i)
 
 /* --- faults ------------------------------------------------------------ */
 
-static const char *const faults[] = {"none", "lose_answer", "lose_request", "throttle",
-				     "refuse"};
-enum { N_LOSSES = 4, REFUSE = N_LOSSES };
+static const char *const faults[] = {
+	"none",   "lose_answer",       "lose_request",    "throttle",
+	"refuse", "taken_then_failed", "lost_then_failed"};
+enum { N_LOSSES = 4, REFUSE = N_LOSSES, TAKEN_FAILED, LOST_FAILED };
 
 /* The n-th mutation is refused in the n-th of these ways. */
 static const struct refusal {
@@ -341,13 +356,22 @@ static void set_fault(struct harness *h, int nth, int fault)
 {
 	if (h->scenario->silent)
 		silence(h);
+	lab(h)->shut_at = nth && fault > REFUSE ? lab(h)->mutations + nth : 0;
 	if (nth && fault == REFUSE)
 		refuse(h, nth);
 	else if (nth)
 		cloud_add_fault(lab(h)->cloud,
 				json_packf(&h->run, "{s:b, s:i, s:i, s:s}", "mutating", 1,
 					   "skip", nth - 1, "times", 1, "fault",
-					   faults[fault]));
+					   fault == TAKEN_FAILED  ? "lose_answer"
+					   : fault == LOST_FAILED ? "lose_request"
+								  : faults[fault]));
+}
+
+static void mend(struct harness *h)
+{
+	cloud_clear_faults(lab(h)->cloud);
+	set_fault(h, 0, 0);
 }
 
 static void set_random(struct harness *h, unsigned permille)
@@ -380,6 +404,7 @@ const struct fault_world cloud_world = {
 	.fill = fill,
 	.begun = begun,
 	.set_fault = set_fault,
+	.mend = mend,
 	.set_random = set_random,
 	.mutations = mutations,
 	.happened = cloud_happened,
@@ -390,4 +415,5 @@ const struct fault_world cloud_world = {
 	.n_faults = sizeof(faults) / sizeof(*faults),
 	.fault_name = name_of_fault,
 	.first_refusal = REFUSE,
+	.first_of_tries = TAKEN_FAILED,
 };

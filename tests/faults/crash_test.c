@@ -4,10 +4,11 @@
  *
  *   FAULTS_DB='host=… user=…' crash_test [small|cloud] [--sample N] [--seed S]
  *   [--runs N] [--kind K] [--point P] [--mutation M] [--fault F] [--act A] [--shard I/N]
- *   [-v]
+ *   [--tries] [-v]
  *
  * Without --sample everything is run; --shard takes every N-th. A sample is
- * printed, and so is what fails, with the arguments that run it again.
+ * printed, and so is what fails, with the arguments that run it again. --tries: only
+ * retries of a step whose mutation has been sent and whose operation then has failed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,7 @@ struct options {
 	const char *kind;  /* of the scenario's name; NULL: all */
 	const char *fault; /* this fault of mutations, and nothing else; NULL: all */
 	const char *act;   /* this act at points, and nothing else; NULL: all */
+	bool tries;
 	bool verbose;
 	const struct fault_world *world;
 };
@@ -41,6 +43,7 @@ struct tally {
 	int moves;
 	int random;
 	int failed;
+	int retried; /* after a failure at a mutation that was sent */
 	int skipped; /* not in the sample */
 	int64_t tried;
 };
@@ -151,7 +154,9 @@ static void judge(struct harness *h, const struct scenario *s,
 	}
 	if (h->moved)
 		judge_moved(h, s, ref, t, what);
-	if (!same_end)
+	/* A part that notes its failure and lets the operation go on ends as it may. */
+	if (!same_end || (h->world->first_of_tries && h->fault_nth &&
+			  h->fault >= h->world->first_of_tries && !h->n_retried))
 		return;
 	got = harness_signature(h);
 	if (!streq(got, ref->signature)) {
@@ -282,6 +287,42 @@ static void at_points(struct harness *h, const struct scenario *s,
 	}
 }
 
+/* --- tries --------------------------------------------------------------- */
+
+/* The step that sends the n-th mutation; NULL: none, it is one of Helm's own. */
+static const struct step *sender(const struct reference *ref, int nth)
+{
+	for (int i = 0; i < ref->n_spots; i++)
+		if (streq(ref->spot[i].point, "before-send") &&
+		    ref->spot[i].mutations == nth - 1)
+			return ref->spot[i].step;
+	return NULL;
+}
+
+/* What a step does at its first mutation it does at all of them. */
+static bool is_first_of_step(const struct reference *ref, int nth)
+{
+	const struct step *s = sender(ref, nth);
+
+	for (int n = 1; s && n < nth; n++)
+		if (sender(ref, n) == s)
+			return false;
+	return s != NULL;
+}
+
+/* That the end is right, judge() has seen; here, that it came by another try. */
+static void judge_try(struct harness *h, const struct reference *ref, int nth,
+		      struct tally *t, const char *what)
+{
+	const struct step *from = sender(ref, nth);
+
+	if (h->n_retried > 0)
+		t->retried++;
+	else
+		printf("faults: %s, %s of %s: it did not fail\n", h->scenario->name, what,
+		       from ? from->name : "Helm");
+}
+
 static void at_mutations(struct harness *h, const struct scenario *s,
 			 const struct reference *ref, const struct options *o,
 			 struct rng *rng, struct tally *t)
@@ -295,6 +336,11 @@ static void at_mutations(struct harness *h, const struct scenario *s,
 		if (o->fault && !streq(o->fault, h->world->fault_name(fault)))
 			continue;
 		for (int nth = 1; nth <= ref->n_mutations; nth++) {
+			const bool is_try = h->world->first_of_tries &&
+					    fault >= h->world->first_of_tries;
+
+			if (is_try ? !is_first_of_step(ref, nth) : o->tries)
+				continue;
 			if (o->only_mutation
 				    ? nth != o->only_mutation
 				    : !is_picked(o, rng, t, ref->n_mutations * 4))
@@ -308,6 +354,8 @@ static void at_mutations(struct harness *h, const struct scenario *s,
 				printf("faults: %s, %s\n", s->name, what);
 			judge(h, s, ref, true, t, what);
 			t->faults++;
+			if (is_try)
+				judge_try(h, ref, nth, t, what);
 		}
 	}
 }
@@ -338,7 +386,7 @@ static _Noreturn void usage(void)
 	fprintf(stderr,
 		"usage: crash_test [small|cloud] [--sample N] [--seed S] [--runs N] "
 		"[--run N] [--kind K] [--point P] [--mutation M] [--fault F] [--act A] "
-		"[--shard I/N] [-v]\n");
+		"[--shard I/N] [--tries] [-v]\n");
 	exit(2);
 }
 
@@ -360,6 +408,8 @@ static void read_options(struct options *o, int argc, char **argv)
 
 		if (streq(argv[i], "-v")) {
 			o->verbose = true;
+		} else if (streq(argv[i], "--tries")) {
+			o->tries = true;
 		} else if (streq(argv[i], cloud_world.name)) {
 			o->world = &cloud_world;
 		} else if (streq(argv[i], small_world.name)) {
@@ -393,12 +443,12 @@ static void run_scenario(struct harness *h, const struct scenario *s,
 	if (!learn(h, s, ref, t))
 		return;
 	if (o->only_run < 0) {
-		if (!o->only_mutation && !o->fault)
+		if (!o->only_mutation && !o->fault && !o->tries)
 			at_points(h, s, ref, o, rng, t);
 		if (!o->only_point && !o->act)
 			at_mutations(h, s, ref, o, rng, t);
 	}
-	if (!o->fault && !o->act)
+	if (!o->fault && !o->act && !o->tries)
 		at_random(h, s, ref, o, t);
 	for (int i = 0; i < ref->n_stages; i++)
 		h->world->drop(ref->stage[i].world);
@@ -418,10 +468,11 @@ static void print_total(const struct harness *h, const struct options *o,
 	const int done = t->points + t->faults + t->cancels + t->moves;
 
 	printf("faults: %s world: %d of %d points and faults, seed %lld : %d crashes and "
-	       "stalls, %d faults of mutations, %d cancels, %d moved goals, and %d random runs; "
-	       "%d failed; %lld s of work\n",
+	       "stalls, %d faults of mutations, %d of them retried, %d cancels, %d moved "
+	       "goals, and %d random runs; %d failed; %lld s of work\n",
 	       h->world->name, done, done + t->skipped, (long long)o->seed, t->points,
-	       t->faults, t->cancels, t->moves, t->random, t->failed, seconds);
+	       t->faults, t->retried, t->cancels, t->moves, t->random, t->failed,
+	       seconds);
 }
 
 int main(int argc, char **argv)

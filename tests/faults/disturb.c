@@ -126,7 +126,8 @@ void harness_point(struct harness *h, const char *point, const struct step *s)
 	if (h->nested)
 		return;
 	if (h->n_spots < SPOTS_MAX)
-		h->spot[h->n_spots] = (struct spot){point, s, !streq(h->cur->op, h->op)};
+		h->spot[h->n_spots] = (struct spot){point, s, !streq(h->cur->op, h->op),
+						    h->world->mutations(h)};
 	h->n_spots++;
 	if (h->act != ACT_NONE && h->n_spots == h->at)
 		act(h, h->act, point, s);

@@ -267,6 +267,9 @@ static bool move(struct harness *h)
 		return false;
 	if (streq(db_text(&now, 0, "state"), "failed") && h->retries > 0) {
 		h->retries--;
+		h->n_retried++;
+		if (h->world->mend)
+			h->world->mend(h);
 		harness_order(h, journal_retry, h->op, json_packf(&h->run, "{}"));
 		return true;
 	}
@@ -311,6 +314,7 @@ static void begin(struct harness *h, const struct scenario *s)
 	h->acted = h->cancelled = h->undone = h->moved = h->nested = false;
 	h->frozen = h->why = NULL;
 	h->n_spots = h->n_ticks = h->turn = h->retries = h->refused_at = 0;
+	h->n_retried = 0;
 }
 
 /* As the world is before s, or after it, when nothing has gone wrong. */

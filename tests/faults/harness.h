@@ -65,6 +65,8 @@ struct fault_world {
 	void (*begun)(struct harness *h);
 	/* The n-th mutation from now (from 1) meets a fault; 0: none. */
 	void (*set_fault)(struct harness *h, int nth, int fault);
+	/* Somebody has mended what the operation has failed for; may be NULL. */
+	void (*mend)(struct harness *h);
 	void (*set_random)(struct harness *h, unsigned permille);
 	int (*mutations)(struct harness *h);
 	/* Whether a mutation of that step has had its effect. */
@@ -83,6 +85,9 @@ struct fault_world {
 	const char *(*fault_name)(int fault);
 	/* From this fault on they are definite refusals: a person asks again. 0: none. */
 	int first_refusal;
+	/* From this one on the mutation's outcome stays unknown, and what is asked after
+	 * it is refused until the operation has failed: one for each step. 0: none. */
+	int first_of_tries;
 };
 extern const struct fault_world small_world, cloud_world;
 
@@ -118,6 +123,7 @@ struct spot {
 	const char *point;
 	const struct step *step;
 	bool in_stage; /* of an operation that the scenario's has started */
+	int mutations; /* asked for so far */
 };
 
 enum { INSTANCES = 3, SPOTS_MAX = 8192, QUERIES_MAX = 40, BASES_MAX = 24 };
@@ -173,6 +179,7 @@ struct harness {
 	int n_spots;
 	int n_ticks;
 	int retries; /* that are left */
+	int n_retried;
 	jmp_buf crash;
 	const char *why; /* the first thing that is wrong; NULL: nothing */
 };

@@ -378,6 +378,33 @@ Test(sql_journal, retry_resumes_where_the_step_says)
 	     "one 0 3609000");
 }
 
+/* An earlier step would decide anew, and what was sent would be sent once more. */
+Test(sql_journal, retry_stays_where_something_sent_is_not_known)
+{
+	static const char *const classes[] = {"token", "named", "tagged", "convergent",
+					      "once"};
+
+	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
+		pg_clear(s->url);
+		session_at(s, T0);
+		submit(s, "op_1", NULL);
+		claim(s);
+		settle(s, "op_1", 1, NEXT2);
+		claim(s);
+		intent(classes[i], "two", "d", 2);
+		want(settle(s, "op_1", 2, RETRY0 EFFECT("unknown", "1")), "live");
+		claim(s);
+		want(settle(s, "op_1", 3,
+			    "{\"verdict\":\"fail\",\"error\":{\"code\":\"cloud-denied\"},"
+			    "\"resume\":{\"step\":\"one\",\"phase\":\"first\"}}"),
+		     "failed");
+		want(order(s, "retry", "op_1", NULL), "live");
+		want(session_do(s, "select concat_ws(' ', c->>'step', c->>'issued')"
+				   " from op_claim('w', 1) c"),
+		     "two true");
+	}
+}
+
 Test(sql_journal, wake)
 {
 	submit(s, "op_1", NULL);
