@@ -6,9 +6,9 @@
  * credential_source, web identity, credential_process, and what `aws sso login` and
  * `aws login` have left), web identity by environment, container endpoint and EKS Pod
  * Identity, IMDSv2. The first that is configured decides: when it fails, no other
- * account's keys are taken. A session of `aws sso login` is renewed as the AWS CLI does it,
- * in its file, for as long as it has a refresh token; one of `aws login` is used while it
- * is valid. One-time passwords cannot be asked for, which is said.
+ * account's keys are taken. A session of `aws sso login` is renewed as the AWS CLI does
+ * it, in its file, for as long as it has a refresh token; one of `aws login` is used
+ * while it is valid. One-time passwords cannot be asked for, which is said.
  *
  * A fault that does not mend itself (a missing profile, a session that has ended) is
  * for a person: its retry word is `human`, and the fix has the command.
