@@ -228,9 +228,13 @@ const struct field plan_out[] = {
 	OUT("plan_digest", FIELD_STR, .flags = FIELD_REQUIRED,
 	    .doc = "Send as plan_digest to run exactly this plan."),
 	OUT("at_stake", FIELD_OBJECT, .flags = FIELD_OPEN | FIELD_MANY,
-	    .doc = "What would be lost or interrupted."),
+	    .doc = "What would be lost or interrupted: the first 50 rows."),
 	OUT("confirm", FIELD_STR,
-	    .doc = "Send as confirm to accept exactly these losses."),
+	    .doc = "Send as confirm to accept exactly these losses, those not shown "
+		   "included."),
+	OUT("counts", FIELD_OBJECT, .flags = FIELD_OPEN,
+	    .doc = "Number of all rows of each list that is shown in part, such as "
+		   "{\"at_stake\": 5000}."),
 	OUT("incomplete", FIELD_STR,
 	    .doc = "checks: some checks could not be made. rest: the plan ends early and "
 		   "cannot be run by its digest. Not set: complete."),

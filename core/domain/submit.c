@@ -4,13 +4,14 @@
 #include "core/domain/capability.h"
 #include "core/json/tree.h"
 #include "core/op/journal.h"
+#include "core/op/plan_shown.h"
 #include "core/op/rights.h"
 #include "core/op/runner.h"
 #include "gen/queries.h"
 
 static bool answer_plan(struct call *c, struct reply *ret, const json_t *plan)
 {
-	reply_tree(c, ret, plan);
+	reply_tree(c, ret, plan_shown(c->arena, plan));
 	ret->planned = true;
 	return true;
 }
@@ -23,7 +24,7 @@ static bool check_digest(struct call *c, struct reply *ret, const json_t *plan,
 
 	if (streq(now, c->opt.plan_digest))
 		return true;
-	reply_tree(c, ret, plan);
+	reply_tree(c, ret, plan_shown(c->arena, plan));
 	err_set(e, ERR_PLAN_CHANGED, "The plan is not the one that was approved");
 	err_field(e, "/plan_digest", c->opt.plan_digest, now);
 	return err_fix(e, "Review the plan in this answer, then send its plan_digest.");
@@ -72,7 +73,7 @@ static bool check_stakes(struct call *c, const char *target, const json_t *plan,
 		return check_name(c, target, e);
 	if (streq(c->opt.confirm, word))
 		return true;
-	reply_tree(c, ret, plan);
+	reply_tree(c, ret, plan_shown(c->arena, plan));
 	err_set(e, ERR_LOSS_NOT_CONFIRMED, "%s: %s", c->cap->title,
 		c->opt.confirm ? "The losses differ from those that were confirmed"
 			       : "The losses must be confirmed");

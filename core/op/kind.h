@@ -129,6 +129,7 @@ struct step_ctx {
 	json_t *catalog;   /* list, applied at settle: see step_catalog() */
 	json_t *events;    /* list, applied at settle: see step_event() */
 	json_t *at_stake;  /* planning: list, see step_stake(); NULL else */
+	json_t *stake_set; /* of step_stake(): the texts of these rows; NULL: none yet */
 };
 
 /* What a stage step starts. */

@@ -5,6 +5,7 @@
 #include "core/aws/rights.h"
 #include "core/base/limits.h"
 #include "core/json/tree.h"
+#include "core/op/plan_shown.h"
 #include "core/op/rights.h"
 #include "core/op/walk.h"
 
@@ -488,16 +489,13 @@ static json_t *sort_notes(struct planner *p, json_t *events)
 /* The list, and the word that confirms it: a function of what it says. */
 static void put_stake(struct planner *p, json_t *plan)
 {
-	enum { WORD = 16 };
-	const char *digest = json_digest(p->a, p->at_stake);
-
 	if (json_array_size(p->at_stake) == 0)
 		return;
 	json_put(plan, "at_stake", json_incref(p->at_stake));
 	/* Half a list is nothing to confirm. */
 	if (p->cut)
 		return;
-	json_put(plan, "confirm", json_stringn(digest, WORD));
+	json_put_str(plan, "confirm", plan_word(p->a, p->at_stake));
 }
 
 /* What the whole walk has found, beside its steps. */
@@ -573,6 +571,7 @@ static struct level outermost(struct planner *p, const struct kind *k, const cha
 				.catalog = json_new_list(p->a),
 				.events = json_new_list(p->a),
 				.at_stake = p->at_stake,
+				.stake_set = json_new_object(p->a),
 			},
 	};
 }

@@ -243,24 +243,33 @@ void step_event(struct step_ctx *c, const char *what, json_t *data)
 	json_push(c->events, row);
 }
 
-/* Said once: a later step that asks again finds the same. */
-static bool is_at_stake(const struct step_ctx *c, const json_t *row)
+static void stake_key(struct step_ctx *c, const json_t *row)
+{
+	json_object_set_new(c->stake_set, json_text(c->arena, row), json_true());
+}
+
+/* Said once: a later step that asks again finds the same, thousands of rows perhaps. */
+static bool is_at_stake(struct step_ctx *c, const json_t *row)
 {
 	size_t i;
 	json_t *there;
 
-	json_array_foreach(c->at_stake, i, there)
-		if (json_equal(there, row))
-			return true;
-	return false;
+	if (!c->stake_set) {
+		c->stake_set = json_new_object(c->arena);
+		json_array_foreach(c->at_stake, i, there)
+			stake_key(c, there);
+	}
+	return json_object_get(c->stake_set, json_text(c->arena, row)) != NULL;
 }
 
 void step_stake(struct step_ctx *c, json_t *row)
 {
-	if (c->at_stake && !is_at_stake(c, row))
+	if (c->at_stake && !is_at_stake(c, row)) {
+		stake_key(c, row);
 		json_push(c->at_stake, row);
-	else
+	} else {
 		json_decref(row);
+	}
 }
 
 void step_warn(struct step_ctx *c, const char *fmt, ...)

@@ -269,10 +269,16 @@ Test(domain_behind, what_hundreds_of_nodes_lose_is_one_sentence)
 	cr_expect(stake_settle(&c, rows, "the nodes that go"));
 	cr_expect_eq(json_array_size(c.at_stake), 600);
 	cr_assert_eq(json_array_size(c.events), 2);
-	cr_expect_str_eq(json_str_or(c.events, "0.data.text", ""),
-			 "lost with the nodes that go: 1200 pods, team/a, …");
-	cr_expect_str_eq(json_str_or(c.events, "1.data.text", ""),
-			 "lost with the nodes that go: 600 local_volumes, nvme, …");
+	cr_expect_str_eq(
+		json_str_or(c.events, "0.data.text", ""),
+		"lost with the nodes that go: 1200 pods: team/a, team/b, team/a, "
+		"team/b, team/a, team/b, team/a, team/b, team/a, team/b, team/a "
+		"and 1189 more");
+	cr_expect_str_eq(
+		json_str_or(c.events, "1.data.text", ""),
+		"lost with the nodes that go: 600 local_volumes: nvme, nvme, nvme, "
+		"nvme, nvme, nvme, nvme, nvme, nvme, nvme, nvme, nvme, nvme, "
+		"nvme, nvme and 585 more");
 	arena_free(&a);
 }
 

@@ -174,7 +174,7 @@ Test(domain_group_add, an_unmet_least_number_of_nodes_is_said_and_not_waited_for
 			      "'DaemonSet'}]},'spec':{'nodeName':'hyperpod-i-0000000a'},'status':{"
 			      "'phase':'Running'}}]}}",
 		 .says = {"advance",
-			  "lost with the instance group: 1 pods, default/train-0",
+			  "lost with the instance group: 1 pods: default/train-0",
 			  "!agent"}},
 		{.id = "pods that came after it was confirmed were confirmed by nobody",
 		 .kind = "delete_instance_group",

@@ -1,5 +1,6 @@
 #include "core/domain/stake/stake.h"
 
+#include "core/base/listing.h"
 #include "core/domain/stake/reference.h"
 #include "core/domain/step/read.h"
 #include "core/domain/step/texts.h"
@@ -61,25 +62,44 @@ json_t *stake_rows(struct step_ctx *c, const json_t *things)
 /* --- the word ------------------------------------------------------------------------
  */
 
-/* Of the same thing in what was confirmed; NULL: it was not in it. */
-static const json_t *confirmed_row(const struct step_ctx *c, const json_t *row)
+/* What a row is about, "type/name"; NULL: nothing that can be confirmed. */
+static const char *about(const struct step_ctx *c, const json_t *row)
 {
-	const json_t *list = json_at(c->input, "confirmed");
-
 	for (const struct reference *r = references; r->type; r++) {
 		const char *name = json_string_value(json_object_get(row, r->type));
 
 		if (name)
-			return json_find(list, r->type, name);
+			return arena_printf(c->arena, "%s/%s", r->type, name);
 	}
 	return NULL;
 }
 
-/* The first text of the row that nobody has confirmed, and of which list; NULL: none. */
-static const char *unconfirmed(const struct step_ctx *c, const json_t *row,
-			       const char **ret_list)
+/* The rows that were confirmed, by what they are about: there may be thousands. NULL:
+ * nothing is asked. */
+static json_t *confirmed_rows(const struct step_ctx *c)
 {
-	const json_t *known = confirmed_row(c, row);
+	const json_t *list = json_at(c->input, "confirmed");
+	json_t *ret, *row;
+	size_t i;
+
+	if (c->planning || !list)
+		return NULL;
+	ret = json_new_object(c->arena);
+	json_array_foreach(list, i, row) {
+		const char *key = about(c, row);
+
+		if (key && !json_object_get(ret, key))
+			json_object_set(ret, key, row);
+	}
+	return ret;
+}
+
+/* The first text of the row that nobody has confirmed, and of which list; NULL: none. */
+static const char *unconfirmed(const struct step_ctx *c, const json_t *confirmed,
+			       const json_t *row, const char **ret_list)
+{
+	const char *name = about(c, row);
+	const json_t *known = name ? json_object_get(confirmed, name) : NULL;
 	const char *key;
 	json_t *list, *v;
 	size_t i;
@@ -113,15 +133,18 @@ static void warn(struct step_ctx *c, const json_t *rows, const char *what)
 					json_array_extend(sum, list);
 			}
 	json_object_foreach(sums, key, list) {
-		const size_t n = json_array_size(list);
+		struct listing names = listing_new(c->arena, ", ", LISTING_SHORT);
 
-		step_warn(c, "lost with %s: %zu %s, %s%s", what, n, key,
-			  json_string_value(json_array_get(list, 0)), n > 1 ? ", …" : "");
+		json_array_foreach(list, i, row)
+			listing_add(&names, "%s", json_string_value(row));
+		step_warn(c, "lost with %s: %zu %s: %s", what, names.n, key,
+			  listing_text(&names));
 	}
 }
 
 bool stake_settle(struct step_ctx *c, const json_t *rows, const char *what)
 {
+	const json_t *confirmed = confirmed_rows(c);
 	size_t i;
 	json_t *row;
 
@@ -129,8 +152,8 @@ bool stake_settle(struct step_ctx *c, const json_t *rows, const char *what)
 		const char *list = NULL, *text = NULL;
 		struct err *e;
 
-		if (!c->planning && json_at(c->input, "confirmed"))
-			text = unconfirmed(c, row, &list);
+		if (confirmed)
+			text = unconfirmed(c, confirmed, row, &list);
 		if (text) {
 			e = step_fail(c, ERR_LOSS_NOT_CONFIRMED,
 				      "%s (%s) would be lost with %s and was not "

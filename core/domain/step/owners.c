@@ -42,6 +42,7 @@ static void begin(struct step_ctx *c, const struct step *s, const struct step_ct
 	ret->at.catalog = json_new_list(c->arena);
 	ret->at.events = json_new_list(c->arena);
 	ret->at.at_stake = json_new_list(c->arena);
+	ret->at.stake_set = NULL;
 }
 
 static bool walk_rows(struct step_ctx *c, const struct step_ctx *level,

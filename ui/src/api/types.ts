@@ -45,8 +45,8 @@ export interface Stake {
 	pods?: string[]; local_volumes?: string[]; claims?: string[]; objects?: string[];
 	node_classes?: string[]; node_pools?: string[]; workloads?: string[];
 }
-export type Plan = Omit<Schema['Plan'], 'at_stake' | 'checks' | 'resources' | 'steps'> & {
-	at_stake?: Stake[]; checks?: Check[]; resources?: Resource[]; steps: Step[];
+export type Plan = Omit<Schema['Plan'], 'at_stake' | 'checks' | 'counts' | 'resources' | 'steps'> & {
+	at_stake?: Stake[]; counts?: Record<string, number>; checks?: Check[]; resources?: Resource[]; steps: Step[];
 };
 
 export interface Observed { state?: string; title?: string; version?: string; [key: string]: unknown }

@@ -3,6 +3,7 @@ import type {Text} from './text';
 
 export const compute = {
 	'plan.stake': 'What is lost or interrupted',
+	'plan.stakePart': '{shown} of {all} are shown. The confirmation covers all of them.',
 	'plan.stakePods': 'Pods that end',
 	'plan.stakeDisks': 'Data on local disks',
 	'plan.stakeUsers': 'What uses it',

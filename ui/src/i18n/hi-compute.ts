@@ -3,6 +3,7 @@ import type {Text} from './text';
 
 export const hiCompute: Record<keyof typeof compute, Text> = {
 	'plan.stake': 'इसके साथ क्या समाप्त होता है',
+	'plan.stakePart': '{all} में से {shown} दिखाए गए हैं। पुष्टि सभी पर लागू होती है।',
 	'plan.stakePods': 'समाप्त होने वाले पॉड',
 	'plan.stakeDisks': 'स्थानीय डिस्क पर डेटा',
 	'plan.stakeUsers': 'जो इसका उपयोग करने के लिए बने हैं',

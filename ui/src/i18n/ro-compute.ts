@@ -3,6 +3,7 @@ import type {Text} from './text';
 
 export const roCompute: Record<keyof typeof compute, Text> = {
 	'plan.stake': 'Ce se încheie odată cu ea',
+	'plan.stakePart': 'Sunt afișate {shown} din {all}. Confirmarea le acoperă pe toate.',
 	'plan.stakePods': 'Poduri care se încheie',
 	'plan.stakeDisks': 'Date pe discurile locale',
 	'plan.stakeUsers': 'Ce este făcut să îl folosească',

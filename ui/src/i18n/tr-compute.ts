@@ -3,6 +3,7 @@ import type {Text} from './text';
 
 export const trCompute: Record<keyof typeof compute, Text> = {
 	'plan.stake': 'Bununla bitenler',
+	'plan.stakePart': '{all} öğeden {shown} tanesi gösteriliyor. Onay hepsini kapsar.',
 	'plan.stakePods': 'Sona erecek podlar',
 	'plan.stakeDisks': 'Yerel disklerdeki veriler',
 	'plan.stakeUsers': 'Onu kullanmak için yapılanlar',

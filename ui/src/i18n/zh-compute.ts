@@ -3,6 +3,7 @@ import type {Text} from './text';
 
 export const zhCompute: Record<keyof typeof compute, Text> = {
 	'plan.stake': '随之结束的内容',
+	'plan.stakePart': '显示了 {all} 项中的 {shown} 项。确认涵盖全部项。',
 	'plan.stakePods': '将终止的 Pod',
 	'plan.stakeDisks': '本地磁盘上的数据',
 	'plan.stakeUsers': '依赖它的对象',

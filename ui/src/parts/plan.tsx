@@ -82,12 +82,13 @@ function Objects({resources}: {resources: Resource[]})
 }
 
 /** What ends or is lost, thing by thing. */
-function AtStake({all}: {all: Stake[]})
+function AtStake({all, total = all.length}: {all: Stake[]; total?: number})
 {
-	const {t, word} = useWords();
+	const {t, word, number} = useWords();
 	const words = (list: string[] | undefined) => list?.length ? list.join(', ') : '–';
 
 	return <Table variant='embedded' contentDensity='compact' items={all} wrapLines header={<Box variant='h3'>{t('plan.stake')}</Box>}
+		footer={total > all.length ? t('plan.stakePart', {shown: number(all.length), all: number(total)}) : undefined}
 		columnDefinitions={[
 			{id: 'name', header: t('common.name'), isRowHeader: true, cell: x => x.node ?? x.instance_group ?? x.node_pool ?? x.node_class ?? (x.feature && word('phase', x.feature)) ?? x.storage ?? x.bucket ?? x.name ?? x.instance_id ?? '–'},
 			{id: 'pods', header: t('plan.stakePods'), cell: x => words(x.pods)},
@@ -108,7 +109,7 @@ export function PlanView({plan}: {plan: Plan})
 		<Box fontSize='heading-s' fontWeight='bold'>
 			{[t('plan.changes', {n: count('call')}), t('plan.waits', {n: count('wait')})].join(' · ')}
 		</Box>
-		{plan.at_stake?.length ? <AtStake all={plan.at_stake}/> : null}
+		{plan.at_stake?.length ? <AtStake all={plan.at_stake} total={plan.counts?.at_stake}/> : null}
 		{endsEarly(plan) && <Alert type='error'>{t('plan.incomplete')}</Alert>}
 		{plan.warnings?.map(w => <Alert key={w} type='warning' header={t('plan.warnings')}>{w}</Alert>)}
 		{plan.checks?.length ? <Checks checks={plan.checks}/> : null}
