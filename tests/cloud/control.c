@@ -10,11 +10,13 @@
  *   POST fleet      {"cluster", "groups", "nodes", "type", "pods"}
  *   POST kube       {"name", "id"}: an API server under /k8s/<id> without an EKS
  *                   cluster; who may use it: the setting kube_tokens
+ *   POST balancer   {"name", "vpc"}: a load balancer that no Service has made
  */
 #include <string.h>
 
 #include "tests/cloud/core.h"
 #include "tests/cloud/eks/eks.h"
+#include "tests/cloud/elb.h"
 
 static void answer(struct arena *a, struct cloud_response *ret, int status,
 		   const json_t *body)
@@ -58,6 +60,13 @@ static void post(struct cloud *c, struct arena *a, const char *what, const json_
 	} else if (streq(what, "kube") && json_str_at(body, "name") &&
 		   json_str_at(body, "id")) {
 		cloud_kube_create(c, json_str_at(body, "name"), json_str_at(body, "id"));
+		answer(a, ret, 200, body);
+	} else if (streq(what, "balancer")) {
+		elb_make(c, a,
+			 &(struct elb_spec){.name = json_str_or(body, "name", ""),
+					    .kind = "net",
+					    .vpc = json_str_or(body, "vpc", ""),
+					    .owner = ""});
 		answer(a, ret, 200, body);
 	} else if (streq(what, "fleet")) {
 		if (cloud_fleet(c, a, body))

@@ -77,26 +77,39 @@ static json_t *without_ours(const json_t *balancer)
 	return row;
 }
 
-static bool is_asked_for(const json_t *in, const json_t *balancer)
+/* Whether `list` names it by that member; every name that there is leaves `left`. */
+static bool is_named(const json_t *list, const json_t *balancer, const char *member,
+		     size_t *left)
 {
-	const json_t *arns = json_at(in, "LoadBalancerArns"), *v;
 	size_t i;
+	json_t *v;
 
-	json_array_foreach(arns, i, v)
-		if (streq(json_string_value(v), json_str_at(balancer, "LoadBalancerArn")))
+	json_array_foreach(list, i, v)
+		if (streq(json_string_value(v), json_str_at(balancer, member))) {
+			--*left;
 			return true;
-	return json_array_size(arns) == 0;
+		}
+	return false;
 }
 
 static bool describe(struct cloud_call *call, json_t **ret_out)
 {
 	enum { PAGE = 400 };
+	const json_t *arns = json_at(call->in, "LoadBalancerArns"),
+		     *names = json_at(call->in, "Names");
+	size_t left = json_array_size(arns) + json_array_size(names);
+	const bool some = left > 0;
 	json_t *all = json_new_list(call->arena), *page, *b;
 	const char *arn, *next;
 
 	json_object_foreach(cloud_table(call->cloud, table), arn, b)
-		if (cloud_listed(call->cloud, b) && is_asked_for(call->in, b))
+		if (some ? is_named(arns, b, "LoadBalancerArn", &left) ||
+				    is_named(names, b, "LoadBalancerName", &left)
+			 : cloud_listed(call->cloud, b))
 			json_push(all, without_ours(b));
+	if (left > 0)
+		return cloud_fault(call, "LoadBalancerNotFound",
+				   "One or more load balancers not found");
 	page = cloud_page(call, all, json_str_at(call->in, "Marker"),
 			  json_int_or(call->in, "PageSize", PAGE), &next);
 	if (!page)

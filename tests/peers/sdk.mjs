@@ -14,14 +14,14 @@ const deps = spawnSync(fileURLToPath(new URL('deps', import.meta.url)), [out, 'n
 
 if (deps.status !== 0)
 	process.exit(deps.status);
-const [{lab}, {errors}, {network}, {identity}, {store}, {clusters}] = await Promise.all(
-	['lab', 'errors', 'network', 'identity', 'store', 'clusters'].map(f => import(`./sdk/${f}.mjs`)));
+const [{lab}, {errors}, {network}, {balancers}, {identity}, {store}, {clusters}] = await Promise.all(
+	['lab', 'errors', 'network', 'balancers', 'identity', 'store', 'clusters'].map(f => import(`./sdk/${f}.mjs`)));
 const t = tally('sdk', 'sdk-differences.json', 'sdk-answers.json');
 const cloud = await lab(out, t);
 const all = played(out);
 
 try {
-	for (const part of [identity, store, network, clusters])
+	for (const part of [identity, store, network, balancers, clusters])
 		await t.case(`part ${part.name}`, () => part(cloud));
 	await errors(cloud, t, all);
 	/* Nothing that is played may go untried. */

@@ -4,7 +4,7 @@ import {fromBody, fromForm, fromJson, fromPlaces, fromXml} from './decode.mjs';
 import {parseXml} from './xml.mjs';
 
 const SERVICES = ['sts', 'iam', 'ec2', 'cloudformation', 'eks', 'sagemaker', 's3',
-	'service-quotas', 'logs', 'fsx', 'ssm', 'pricing'];
+	'service-quotas', 'logs', 'fsx', 'ssm', 'pricing', 'elbv2'];
 
 const bytes = part => part.base64 === undefined ? Buffer.from(part.body ?? '')
 	: Buffer.from(part.base64, 'base64');

@@ -348,4 +348,24 @@ async function stacks({ok, refused})
 	await ok('cloudformation.DeleteStack', {StackName});
 }
 
-export const scenes = [identity, network, store, logs, others, clusters, stacks];
+/* It is made by a call that is none of ours. */
+async function balancers({ok, refused, call, url})
+{
+	const {ElasticLoadBalancingV2Client, CreateLoadBalancerCommand} =
+		await import('@aws-sdk/client-elastic-load-balancing-v2');
+	const theirs = new ElasticLoadBalancingV2Client({region: 'us-west-2', endpoint: url,
+		credentials: {accessKeyId: 'AKIAIOSFODNN7EXAMPLE', secretAccessKey: 'x'}});
+	const {Subnets} = (await call('ec2.DescribeSubnets', {})).out;
+	const {LoadBalancers: [{LoadBalancerArn}]} = await theirs.send(new CreateLoadBalancerCommand({Name: 'front',
+		Type: 'network', Subnets: Subnets.filter(n => n.DefaultForAz).map(n => n.SubnetId)}));
+
+	await ok('elbv2.DescribeLoadBalancers', {LoadBalancerArns: [LoadBalancerArn]},
+		a => assert.equal(a.LoadBalancers[0].LoadBalancerName, 'front'));
+	await ok('elbv2.DescribeLoadBalancers', {}, a => assert.equal(a.LoadBalancers.length, 1), {pages: true});
+	await ok('elbv2.DescribeLoadBalancerAttributes', {LoadBalancerArn}, a => assert.equal(
+		a.Attributes.find(x => x.Key === 'deletion_protection.enabled').Value, 'false'));
+	await refused('elbv2.DescribeLoadBalancerAttributes', {LoadBalancerArn: LoadBalancerArn.replace('front', 'none')},
+		'LoadBalancerNotFound', 'cloud-not-found');
+}
+
+export const scenes = [identity, network, balancers, store, logs, others, clusters, stacks];

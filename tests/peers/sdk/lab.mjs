@@ -95,6 +95,7 @@ export async function lab(out, tally)
 		of, send, url, answered,
 		settings: patch => control('POST', 'settings', patch),
 		fault: rule => control('POST', 'faults', rule),
+		balancer: one => control('POST', 'balancer', one),
 		clearFaults: () => control('DELETE', 'faults'),
 		advance: ms => control('POST', 'clock', {advance_ms: ms}),
 
