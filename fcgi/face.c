@@ -111,23 +111,30 @@ static int64_t deadline_ms(const struct face_call *f)
 	return capability_mutates(f->cap) ? PLAN_MS : f->app->cfg->read_deadline_ms;
 }
 
+bool face_join_line(struct app *app, const struct http_req *req, const struct caller *who,
+		    int per_user, int64_t ms, const char *where, struct http_res *res,
+		    struct err *e)
+{
+	const struct line_rule rule = {.workers = (int)app->cfg->slow_workers,
+				       .per_user = per_user,
+				       .wait_ms = app->cfg->read_deadline_ms,
+				       .deadline_ms = ms};
+
+	if (app->line && !line_join(app->line, &rule, who->who.id, req->request_id,
+				    app->clock->mono_ms(app->clock), e))
+		return false;
+	atomic_fetch_add(&app->metrics->slow, 1);
+	hand_on(res, where);
+	return true;
+}
+
 /*
- * One caller must not hold all slow workers, nor anybody wait for what comes too late.
  * Who only waits for the account asks the cloud nothing of its own: a click that is
  * repeated at the first start of all is one cluster, too, and not one too many.
  */
-static bool join_line(const struct face_call *f, bool asks, struct err *e)
+static int places_of(const struct face_call *f, bool asks)
 {
-	const struct app *app = f->app;
-	const struct line_rule rule = {.workers = (int)app->cfg->slow_workers,
-				       .per_user = asks ? (int)app->cfg->slow_per_user
-							: LINE_PLACES / 2,
-				       .wait_ms = app->cfg->read_deadline_ms,
-				       .deadline_ms = deadline_ms(f)};
-
-	return !app->line ||
-	       line_join(app->line, &rule, f->who->who.id, f->req->request_id,
-			 app->clock->mono_ms(app->clock), e);
+	return asks ? (int)f->app->cfg->slow_per_user : LINE_PLACES / 2;
 }
 
 static bool has_gone(void *ctx)
@@ -145,24 +152,18 @@ void face_limit(const struct app *app, struct conn *c, int64_t ms)
 		app->limit->exchange_ms = EXCHANGE_MS;
 }
 
-/*
- * It has waited in line for too long, or for somebody who has given up. A change is
- * made all the same: who has sent it may only have lost the connection.
- */
-static bool comes_too_late(const struct face_call *f, const struct call *c, struct err *e)
+bool face_comes_too_late(struct app *app, struct conn *conn, bool reads, int64_t ms,
+			 struct err *e)
 {
-	struct app *app = f->app;
-	const bool reads = !capability_mutates(f->cap) || c->opt.dry_run;
-
-	if (reads && has_gone(f->req->conn))
+	if (reads && has_gone(conn))
 		err_set(e, ERR_DEADLINE, "The client has closed the connection");
-	else if (app->clock->mono_ms(app->clock) < face_until(app, deadline_ms(f)))
+	else if (app->clock->mono_ms(app->clock) < face_until(app, ms))
 		return false;
 	else {
 		err_set(e, ERR_DEADLINE,
 			"no worker was free for this request within %lld s; nothing was "
 			"done",
-			(long long)(deadline_ms(f) / 1000));
+			(long long)(ms / 1000));
 		err_fix(e, "Repeat the request later. The cloud answers slowly now.");
 	}
 	app->late = true;
@@ -192,14 +193,15 @@ enum face_outcome face_invoke(const struct face_call *f, const json_t *all,
 	asks = capability_is_slow(f->cap, &c.opt) ||
 	       json_is_true(json_object_get(in, "fresh"));
 	if (!app->slow && (asks || needs_account(f))) {
-		if (!join_line(f, asks, e)) {
-			face_audit(f, all, e);
-			return FACE_REFUSED;
-		}
-		atomic_fetch_add(&app->metrics->slow, 1);
-		return hand_on(res, "@slow");
+		if (face_join_line(app, f->req, f->who, places_of(f, asks),
+				   deadline_ms(f), "@slow", res, e))
+			return FACE_HANDED_ON;
+		face_audit(f, all, e);
+		return FACE_REFUSED;
 	}
-	if (app->slow && comes_too_late(f, &c, e)) {
+	if (app->slow && face_comes_too_late(app, f->req->conn,
+					     !capability_mutates(f->cap) || c.opt.dry_run,
+					     deadline_ms(f), e)) {
 		face_audit(f, all, e);
 		return FACE_REFUSED;
 	}

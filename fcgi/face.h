@@ -38,6 +38,20 @@ enum face_outcome face_invoke(const struct face_call *f, const json_t *all,
 			      const char *if_match, const char *if_none_match,
 			      struct reply *reply, struct http_res *res, struct err *e);
 
+/*
+ * Gives the request at hand a place in the line of the slow pool and hands it on to
+ * nginx's location `where`: one caller must not hold all slow workers, nor anybody wait
+ * for what comes too late. ms: as long as it may take, its waiting included.
+ */
+bool face_join_line(struct app *app, const struct http_req *req, const struct caller *who,
+		    int per_user, int64_t ms, const char *where, struct http_res *res,
+		    struct err *e) __attribute__((warn_unused_result));
+/*
+ * In a slow worker: it has waited in line for too long, or for somebody who has given
+ * up. A change is made all the same: who has sent it may only have lost the connection.
+ */
+bool face_comes_too_late(struct app *app, struct conn *conn, bool reads, int64_t ms,
+			 struct err *e);
 /* Monotonic: ms after the request at hand has arrived. */
 int64_t face_until(const struct app *app, int64_t ms);
 /*

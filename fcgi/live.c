@@ -75,6 +75,17 @@ static json_t *query_of(const struct http_req *req, const struct field *fields)
 	return in;
 }
 
+static bool follows(const struct http_req *req, const char *what)
+{
+	return req->n_segments == 2 && streq(req->segment[1], what);
+}
+
+/* Where the cluster is may have to be read. */
+static bool asks_cloud(const struct http_req *req)
+{
+	return follows(req, "logs");
+}
+
 static bool grant(struct app *app, const struct http_req *req, const struct caller *who,
 		  json_t **ret, struct err *e)
 {
@@ -94,9 +105,9 @@ static bool grant(struct app *app, const struct http_req *req, const struct call
 
 	if (!capability_check_role(&c, e))
 		return false;
-	if (req->n_segments == 2 && streq(req->segment[1], "events"))
+	if (follows(req, "events"))
 		return events_follow(&c, query_of(req, events_follow_in), ret, e);
-	if (req->n_segments == 2 && streq(req->segment[1], "logs"))
+	if (follows(req, "logs"))
 		return pod_follow(&c, query_of(req, pod_follow_in), ret, e);
 	return err_set(e, ERR_NO_SUCH_ROUTE, "There is no resource at %s", req->path);
 }
@@ -125,7 +136,14 @@ void live_authorise(struct app *app, const struct http_req *req, struct caller *
 		problem_answer(&e, req, STR(""), res);
 		return;
 	}
-	if (known && grant(app, req, who, &g, &e))
+	if (known && asks_cloud(req) && !app->slow &&
+	    face_join_line(app, req, who, (int)app->cfg->slow_per_user,
+			   app->cfg->read_deadline_ms, "@slow_live", res, &e))
+		return;
+	if (known && !e.code &&
+	    !(app->slow && face_comes_too_late(app, req->conn, true,
+					       app->cfg->read_deadline_ms, &e)) &&
+	    grant(app, req, who, &g, &e))
 		add_caller(g, req, who);
 	else
 		g = refusal(&e, req->arena);

@@ -8,7 +8,8 @@
  * WebSocket that was opened can tell a browser why it is closed.
  *
  *   /ws/events   fast pool
- *   /ws/logs     slow pool: the cluster's address may have to be read
+ *   /ws/logs     slow pool, by a place in its line: the cluster's address may have to
+ *                be read
  */
 #ifndef INSTANTSTART_FCGI_LIVE_H
 #define INSTANTSTART_FCGI_LIVE_H

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import {after, before, test} from 'node:test';
 import {cloudOf, psql, token, waitFor} from '../stack/stack.mjs';
 import {call, end, start, tool} from './faces.mjs';
+import {Viewer} from './viewer.mjs';
 
 let s;
 
@@ -150,6 +151,11 @@ test('reads that ask the cloud come from the slow pool; a dead cloud hurts no ot
 			return Boolean(refused);
 		}, 30000);
 		assert.equal(refused.json.code, 'rate-limited');
+		/* A log that is followed asks where the cluster is: it waits in the same line. */
+		const log = await new Viewer(s, '/ws/logs', {token: s.tokens.ann, query: {cluster: 'double', pod: 'x'}}).end();
+
+		assert.equal(log.code, 1013, log.reason);
+		assert.match(log.reason, /already running or waiting/);
 		assert(await metric('slow_line') < 128, 'ann has not all places');
 		const ms = await each();
 
