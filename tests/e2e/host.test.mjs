@@ -1,8 +1,11 @@
 // What the other users of a host can reach, and an upgrade of the files below the
 // running programs.
 import assert from 'node:assert/strict';
-import {spawnSync} from 'node:child_process';
+import {execFile, spawnSync} from 'node:child_process';
+import {createHash} from 'node:crypto';
+import {once} from 'node:events';
 import fs from 'node:fs';
+import http from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
 import {after, before, test} from 'node:test';
@@ -103,6 +106,9 @@ test('files that were renamed into place are what SIGHUP starts; without one the
 	fs.renameSync(`${file}.away`, file);
 });
 
+const SSO = `[profile sso]\nsso_session = work\nsso_account_id = 111122223333\nsso_role_name = Admin
+[sso-session work]\nsso_region = eu-west-1\nsso_start_url = https://d-1.awsapps.com/start\n`;
+
 test('--check says region, credentials and caller, and what a person must mend', () => {
 	const check = (env, program = 'poller') => spawnSync(`${bin}/instantstart-${program}`, ['--check'],
 		{encoding: 'utf8', env: {...shellEnv(s), HOME: dir, ...env}});
@@ -113,9 +119,7 @@ test('--check says region, credentials and caller, and what a person must mend',
 	assert.equal(check({}, 'fcgi').status, 0);
 
 	fs.mkdirSync(`${dir}/.aws`, {recursive: true});
-	fs.writeFileSync(`${dir}/.aws/config`, `[profile sso]\nsso_session = work\nsso_account_id = 111122223333
-sso_role_name = Admin\n[sso-session work]\nsso_region = eu-west-1\nsso_start_url = https://d-1.awsapps.com/start
-[profile "in china"]\nregion = cn-north-1\ncredential_process = /bin/cat ${dir}/keys.json\n`);
+	fs.writeFileSync(`${dir}/.aws/config`, `${SSO}[profile "in china"]\nregion = cn-north-1\ncredential_process = /bin/cat ${dir}/keys.json\n`);
 	fs.writeFileSync(`${dir}/keys.json`, JSON.stringify({Version: 1, AccessKeyId: s.env.AWS_ACCESS_KEY_ID,
 		SecretAccessKey: s.env.AWS_SECRET_ACCESS_KEY}));
 	const ended = check({AWS_PROFILE: 'sso'});
@@ -136,6 +140,36 @@ sso_role_name = Admin\n[sso-session work]\nsso_region = eu-west-1\nsso_start_url
 
 	assert.equal(plain.status, 1);
 	assert.match(plain.stderr, /must use https or a loopback address/);
+});
+
+test('an ended session of `aws sso login` is renewed in its file', async () => {
+	const cache = `${dir}/.aws/sso/cache/${createHash('sha1').update('work').digest('hex')}.json`;
+	const asked = [];
+	const center = http.createServer((req, res) => {
+		let body = '';
+
+		req.on('data', more => (body += more)).on('end', () => {
+			asked.push(`${req.method} ${req.url} ${req.headers['x-amz-sso_bearer_token'] ?? JSON.parse(body).refreshToken}`);
+			res.end(JSON.stringify(req.url === '/token' ? {accessToken: 'new', expiresIn: 3600, refreshToken: 'r2'}
+				: {roleCredentials: {accessKeyId: 'ASIA', secretAccessKey: 's', sessionToken: 't', expiration: Date.now() + 3600000}}));
+		});
+	}).listen(0, '127.0.0.1');
+
+	await once(center, 'listening');
+	fs.mkdirSync(path.dirname(cache), {recursive: true});
+	fs.writeFileSync(`${dir}/.aws/config`, SSO);
+	fs.writeFileSync(cache, JSON.stringify({accessToken: 'old', expiresAt: '2020-01-01T00:00:00Z', refreshToken: 'r1',
+		clientId: 'c', clientSecret: 's', registrationExpiresAt: '2999-01-01T00:00:00Z'}));
+	const url = `http://127.0.0.1:${center.address().port}`;
+	const renewed = await new Promise(resolve => execFile(`${bin}/instantstart-poller`, ['--check'], {env: {...shellEnv(s),
+		HOME: dir, AWS_PROFILE: 'sso', AWS_ENDPOINT_URL_SSO: url, AWS_ENDPOINT_URL_SSO_OIDC: url}},
+	(e, stdout, stderr) => resolve({stdout, stderr})));
+
+	center.close();
+	assert.match(renewed.stdout, /^credentials: IAM Identity Center by the profile sso$/m, renewed.stderr);
+	/* The cloud rejects these keys: they are looked up once more. */
+	assert.deepEqual([...new Set(asked)], ['POST /token r1', 'GET /federation/credentials?role_name=Admin&account_id=111122223333 new']);
+	assert.equal(JSON.parse(fs.readFileSync(cache, 'utf8')).refreshToken, 'r2');
 });
 
 test('/readyz knows of credentials that need a person', async () => {
