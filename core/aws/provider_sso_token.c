@@ -131,9 +131,10 @@ static bool take(struct renewal *r, const struct http_answer *ans)
 		return false;
 	r->ends_ms = r->p->clock->wall_ms(r->p->clock) + seconds * 1000;
 	time_rfc3339(r->ends_ms, text);
-	memcpy(strchr(text, '.'), "Z", sizeof("Z")); /* as the AWS CLI writes it */
 	json_put_str(r->file, "accessToken", token);
-	json_put_str(r->file, "expiresAt", text);
+	/* As the AWS CLI writes it: without a fraction. */
+	json_put_str(r->file, "expiresAt",
+		     arena_printf(r->p->arena, "%.*sZ", (int)strcspn(text, ".Z"), text));
 	json_put_str(r->file, "refreshToken", json_str_at(doc, "refreshToken"));
 	return true;
 }

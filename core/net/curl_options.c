@@ -1,6 +1,7 @@
 #include "core/net/curl_options.h"
 
 #include <stdlib.h>
+#include <stdint.h>
 #include <string.h>
 #include <strings.h>
 
@@ -67,7 +68,7 @@ void curl_trust(CURL *easy, const struct http_request *req, const char *ca_pem)
 	if (!pem)
 		return;
 	blob.len = strlen(pem);
-	memcpy(&blob.data, &pem, sizeof(pem)); /* libcurl takes void * and only reads */
+	blob.data = (void *)(uintptr_t)pem; /* libcurl takes void * and only reads */
 	curl_easy_setopt(easy, CURLOPT_CAINFO_BLOB, &blob);
 	if (req->ca_pem) /* or the system's folder would be trusted as well */
 		curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
