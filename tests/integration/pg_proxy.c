@@ -128,6 +128,8 @@ static void pump(struct run *r, struct pair *pair, struct flow *f)
 		return;
 	}
 	go = walk(r->p, f, chunk, (size_t)n, &cut);
+	if (cut) /* who sees it finds it counted */
+		atomic_fetch_add(&r->p->cuts, 1);
 	if (!write_all(f->to, chunk, go) && !cut) {
 		close_pair(pair);
 		return;
@@ -138,7 +140,6 @@ static void pump(struct run *r, struct pair *pair, struct flow *f)
 		pair->stalled = true;
 	else
 		close_pair(pair);
-	atomic_fetch_add(&r->p->cuts, 1);
 }
 
 static void accept_one(struct run *r)
