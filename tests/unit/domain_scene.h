@@ -119,8 +119,11 @@ static inline struct answer scene_answer(struct arena *a, const struct exchange 
 		ans.message = json_str_or(out, "message", "");
 		ans.status = (int)json_int_or(out, "status", 400);
 		ans.bucket_region = json_str_at(out, "region");
-		ans.errc = aws_errc((enum aws_service_id) - 1, ans.code, ans.message,
-				    ans.status);
+		/* As helm.c judges what it has no row for. */
+		ans.errc = str_starts(ans.code, "exit ")
+				   ? ERR_DEPENDENCY_FAILED
+				   : aws_errc((enum aws_service_id) - 1, ans.code,
+					      ans.message, ans.status);
 	}
 	return ans;
 }

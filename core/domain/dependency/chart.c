@@ -379,6 +379,23 @@ void chart_plan(struct step_ctx *c, struct exchange *x)
 		install(c, x, k, chart, revision);
 }
 
+/*
+ * A rollback refuses an object that the stopped upgrade was about to take away: it is in
+ * the cluster and not in the release. Helm notes the failure, and an upgrade from what
+ * was deployed last goes through. Once for a record: what Helm did not even note is told.
+ */
+static bool goes_on(struct step_ctx *c, const struct component *k, const struct answer *a)
+{
+	const char *at = arena_printf(c->arena, "not_rolled_back.%s", k->name);
+
+	if (a->errc != ERR_DEPENDENCY_FAILED || streq(json_str_at(c->data, at), c->item))
+		return false;
+	step_save(c, at, json_string(c->item));
+	step_warn(c, "Helm could not roll back the release %s/%s (%s): it is upgraded",
+		  k->ns, k->release, a->text ? a->text : a->message);
+	return true;
+}
+
 void chart_absorb(struct step_ctx *c, const struct answer *a)
 {
 	const struct component *k = component_here(c);
@@ -395,7 +412,7 @@ void chart_absorb(struct step_ctx *c, const struct answer *a)
 		return;
 	}
 	if (str_starts(c->item ? c->item : "", "recover/") &&
-	    (a->ok || a->errc == ERR_CLOUD_NOT_FOUND)) {
+	    (a->ok || a->errc == ERR_CLOUD_NOT_FOUND || goes_on(c, k, a))) {
 		step_goto(c, c->step->name);
 		return;
 	}

@@ -137,7 +137,8 @@ const scenes = {
 	},
 	async 'what a dead helm has left'(w) {
 		for (const name of ['hyperpod', 'kuberay']) {
-			fine(name, await w.helm(name));
+			for (const round of [1, 2])
+				fine(`${name} ${round}`, await w.helm(name));
 			const [, revision] = (await w.state(name)).split(' ').map(Number);
 
 			await stick(w, name, 'pending-upgrade');
@@ -161,6 +162,29 @@ const scenes = {
 		assert.equal(await w.state('kuberay'), 'deployed 1');
 		assert.equal((await w.ask({do: 'get', api: 'apps/v1', plural: 'deployments', ns: k.ns, name: 'kuberay-operator'})).out.metadata.uid,
 			before.metadata.uid, 'the same object');
+	},
+	/* An object that the stopped upgrade was about to take away: Helm will not go back over it. */
+	async 'what a dead helm has not taken away yet'(w) {
+		const ns = {api: 'v1', plural: 'namespaces', name: 'kubeflow'};
+		const k = await w.ask({do: 'component', name: 'hyperpod'});
+
+		await waitFor('no such namespace', async () => !(await w.ask({do: 'get', ...ns})).ok, 60000, 100);
+		fine('with it', await w.helm('hyperpod', {values: {trainingOperators: {enabled: true}}}));
+		const [, revision] = (await w.state('hyperpod')).split(' ').map(Number);
+
+		fine('without', await w.helm('hyperpod'));
+		await waitFor('it is gone', async () => !(await w.ask({do: 'get', ...ns})).ok, 60000, 100);
+		assert((await w.ask({do: 'create', api: 'v1', plural: 'namespaces', body: {apiVersion: 'v1', kind: 'Namespace', metadata: {
+			name: ns.name, labels: {'app.kubernetes.io/managed-by': 'Helm'}, annotations: {
+				'meta.helm.sh/release-name': k.release, 'meta.helm.sh/release-namespace': k.ns}}}})).ok);
+		await stick(w, 'hyperpod', 'pending-upgrade');
+		const back = await w.helm('hyperpod', {verb: 'rollback', revision});
+
+		assert.equal(`${back.ok} ${back.errc}`, 'false dependency-failed', back.output);
+		assert.match(back.output, /original object Namespace with the name "kubeflow" not found/);
+		assert.equal(await w.state('hyperpod'), `failed ${revision + 2}`);
+		fine('the upgrade', await w.helm('hyperpod'));
+		assert.equal(await w.state('hyperpod'), `deployed ${revision + 3}`);
 	},
 	async 'pods of the controllers run'(w) {
 		if (!w.nodes)
