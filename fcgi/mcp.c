@@ -108,14 +108,10 @@ static void serve_discover(struct mcp *m)
 
 static void serve_initialize(struct mcp *m)
 {
-	static const char *const served[] = {"2025-11-25", "2025-06-18", "2025-03-26"};
 	const char *asked = json_str_at(m->rpc->params, "protocolVersion");
-	const char *version = RPC_LEGACY;
+	const char *version = rpc_is_legacy(asked) ? asked : RPC_LEGACY;
 	json_t *result;
 
-	for (size_t i = 0; i < sizeof(served) / sizeof(served[0]); i++)
-		if (streq(asked, served[i]))
-			version = served[i];
 	if (!asked) {
 		rpc_error(m->rpc, 200, RPC_PARAMS, "params.protocolVersion is missing",
 			  STR(""));

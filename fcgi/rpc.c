@@ -12,7 +12,7 @@
 	"{\"name\":\"instantstart\",\"title\":\"InstantStart\",\"version\":"             \
 	"\"" INSTANTSTART_VERSION "\"}"
 
-static const char *const legacy_versions[] = {"2025-11-25", "2025-06-18", "2025-03-26",
+static const char *const legacy_versions[] = {RPC_LEGACY, "2025-06-18", "2025-03-26",
 					      NULL};
 
 /* An event stream only for whom nothing else is acceptable. */
@@ -211,7 +211,7 @@ static bool check_modern(struct rpc *r, const json_t *meta)
 
 /* --- the legacy envelope ------------------------------------------------ */
 
-static bool served_by_handshake(const char *version)
+bool rpc_is_legacy(const char *version)
 {
 	for (const char *const *v = legacy_versions; *v; v++)
 		if (streq(*v, version))
@@ -233,7 +233,7 @@ static bool check_legacy(struct rpc *r)
 					  "_meta needs " RPC_META
 					  "protocolVersion and " RPC_META
 					  "clientCapabilities");
-	if (header && !handshake && !served_by_handshake(header))
+	if (header && !handshake && !rpc_is_legacy(header))
 		return refuse(r, 400, RPC_REQUEST,
 			      "The MCP-Protocol-Version is not supported");
 	return true;

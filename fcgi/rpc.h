@@ -18,6 +18,9 @@
 #define RPC_LEGACY "2025-11-25"
 #define RPC_META   "io.modelcontextprotocol/"
 
+/* A revision of the legacy era that is served; RPC_LEGACY is the newest of them. */
+bool rpc_is_legacy(const char *version);
+
 enum rpc_code {
 	RPC_PARSE = -32700,
 	RPC_REQUEST = -32600,

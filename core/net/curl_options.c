@@ -1,7 +1,7 @@
 #include "core/net/curl_options.h"
 
-#include <stdlib.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 

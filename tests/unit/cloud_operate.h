@@ -112,12 +112,7 @@ static inline void operate_observe(struct operate *o, struct step_ctx *c)
 		if (!c->step->observe(c, &x) || x.via == VIA_NONE)
 			return;
 		operate_send(o, &x, &ans);
-		if (!ans.ok && ans.errc != ERR_CLOUD_NOT_FOUND &&
-		    (!c->step->sees_errors || backoff_is_transient(ans.errc)))
-			walk_answer_failed(c, &ans);
-		else if (c->step->seen)
-			c->step->seen(c, &ans);
-		c->reads++;
+		walk_take(c, &ans);
 	}
 }
 

@@ -178,8 +178,7 @@ static void play_step(struct world *w, struct step_ctx *c)
 		if (!c->step->observe(c, &x) || x.via == VIA_NONE)
 			break;
 		a = scene_answer(c->arena, &x, answer_of(w, &x));
-		c->step->seen(c, &a);
-		c->reads++;
+		walk_take(c, &a);
 	}
 	x = (struct exchange){.via = VIA_NONE};
 	if (c->verdict.kind == VERDICT_NONE && c->step->plan)

@@ -105,9 +105,7 @@ static void read_plan(struct step_ctx *c, struct exchange *x)
 
 	(void)x;
 	if (!cluster) {
-		e = step_fail(c, ERR_CLOUD_NOT_FOUND, "There is no HyperPod cluster %s",
-			      hyperpod_name(c));
-		err_fix(e, "Create it with create_hyperpod_cluster.");
+		hyperpod_absent(c);
 		return;
 	}
 	keep_model(c, cluster);

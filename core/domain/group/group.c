@@ -52,9 +52,7 @@ bool group_must_be(struct step_ctx *c)
 	if (!group_live(c))
 		step_gone(c, group_name(c));
 	if (!cluster) {
-		e = step_fail(c, ERR_CLOUD_NOT_FOUND, "There is no HyperPod cluster %s",
-			      hyperpod_name(c));
-		err_fix(e, "Create it with create_hyperpod_cluster.");
+		hyperpod_absent(c);
 		return false;
 	}
 	if (streq(json_str_at(cluster, "ClusterStatus"), "Failed")) {

@@ -146,8 +146,7 @@ static void read_plan(struct step_ctx *c, struct exchange *x)
 
 	(void)x;
 	if (!cluster)
-		step_fail(c, ERR_CLOUD_NOT_FOUND, "There is no HyperPod cluster %s",
-			  hyperpod_name(c));
+		hyperpod_absent(c);
 	else
 		(void)all_known(c, cluster);
 	if (cluster && json_len_at(c->input, "rollback_alarms") > 0)

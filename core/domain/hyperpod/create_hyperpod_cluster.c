@@ -33,6 +33,15 @@ const char *hyperpod_name(const struct step_ctx *c)
 	return name ? name : name_hyperpod(c);
 }
 
+void hyperpod_absent(struct step_ctx *c)
+{
+	struct err *e = step_fail(c, ERR_CLOUD_NOT_FOUND,
+				  "There is no HyperPod cluster %s", hyperpod_name(c));
+
+	err_field(e, "/cluster", hyperpod_name(c), "a cluster with a HyperPod cluster");
+	err_fix(e, "Create it with create_hyperpod_cluster.");
+}
+
 bool hyperpod_read(struct step_ctx *c, struct exchange *x)
 {
 	return read_aws(c, x, "hyperpod", AWS_SAGEMAKER_DescribeCluster,

@@ -8,6 +8,8 @@
 
 /* input.hyperpod_name, or the target. */
 const char *hyperpod_name(const struct step_ctx *c);
+/* Fails: there is none of that name. For every step that needs one. */
+void hyperpod_absent(struct step_ctx *c);
 /* DescribeCluster under key "hyperpod"; then its tags under key "tags". */
 bool hyperpod_read(struct step_ctx *c, struct exchange *x);
 bool hyperpod_read_tags(struct step_ctx *c, struct exchange *x);

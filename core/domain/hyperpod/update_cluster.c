@@ -236,11 +236,7 @@ static bool may_update(struct step_ctx *c, const json_t *live)
 	struct err *e;
 
 	if (!live) {
-		e = step_fail(c, ERR_CLOUD_NOT_FOUND, "There is no HyperPod cluster %s",
-			      hyperpod_name(c));
-		err_field(e, "/cluster", hyperpod_name(c),
-			  "a cluster with a HyperPod cluster");
-		err_fix(e, "Create it with create_hyperpod_cluster.");
+		hyperpod_absent(c);
 		return false;
 	}
 	if (update_cluster_is_busy(status) && c->planning) {

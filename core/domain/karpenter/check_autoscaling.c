@@ -175,8 +175,7 @@ void autoscaling_check_plan(struct step_ctx *c, struct exchange *x)
 	if (!saw(c, "hyperpod")) {
 		/* Planned together with the cluster, or gone: nothing is on. */
 		if (autoscaling_enabled(c) && !c->planning)
-			step_fail(c, ERR_CLOUD_NOT_FOUND,
-				  "There is no HyperPod cluster %s", hyperpod_name(c));
+			hyperpod_absent(c);
 		return;
 	}
 	step_save_str(c, "cluster_arn", json_str_at(saw(c, "hyperpod"), "ClusterArn"));

@@ -139,8 +139,7 @@ static void switch_plan(struct step_ctx *c, struct exchange *x)
 	if (!saw(c, "hyperpod")) {
 		if (!autoscaling_enabled(c) || c->planning)
 			return;
-		step_fail(c, ERR_CLOUD_NOT_FOUND, "There is no HyperPod cluster %s",
-			  hyperpod_name(c));
+		hyperpod_absent(c);
 		return;
 	}
 	if (is_as_wanted(c, &k) || !may_switch(c, &k))

@@ -214,8 +214,7 @@ void find_nodes_plan(struct step_ctx *c, struct exchange *x)
 
 	(void)x;
 	if (!saw(c, "hyperpod")) {
-		step_fail(c, ERR_CLOUD_NOT_FOUND, "There is no HyperPod cluster %s",
-			  hyperpod_name(c));
+		hyperpod_absent(c);
 		return;
 	}
 	list = json_own(c->arena, json_deep_copy(list_of(c)));
