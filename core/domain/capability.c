@@ -179,6 +179,8 @@ static size_t count(const struct field *f)
 	return n;
 }
 
+enum { PATTERN_READ = 36 }; /* characters of a pattern that tell more than they take */
+
 json_t *capability_input_schema(const struct capability *cap, bool mcp, struct arena *a)
 {
 	const struct field *options = mcp ? capability_options(cap) : options_none;
@@ -189,9 +191,11 @@ json_t *capability_input_schema(const struct capability *cap, bool mcp, struct a
 		memcpy(all, cap->in, own * sizeof(*all));
 	if (n > own)
 		memcpy(all + own, options, (n - own) * sizeof(*all));
-	/* The same in every tool: what a model need not read to get them right. */
-	for (size_t i = own; i < n; i++)
-		all[i].pattern = NULL;
+	/* What a model need not read: the options are the same in every tool, and of a long
+	 * pattern the sentence says more. The check knows all of them. */
+	for (size_t i = 0; mcp && i < n; i++)
+		if (i >= own || (all[i].pattern && strlen(all[i].pattern) > PATTERN_READ))
+			all[i].pattern = NULL;
 	return field_schema(all, a);
 }
 

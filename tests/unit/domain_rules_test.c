@@ -55,8 +55,6 @@ Test(domain_rules, members_are_judged_together_and_all_at_once)
 		{"{\"capacity_type\":\"training_plan\"}", "/training_plan_arn", 1},
 		{"{\"capacity_type\":\"spot\",\"training_plan_arn\":\"arn\"}",
 		 "/capacity_type", 1},
-		{"{\"deep_health_checks\":[\"InstanceStress\",\"Everything\"]}",
-		 "/deep_health_checks", 1},
 		{"{\"kubernetes_version\":\"1.27\"}", "/kubernetes_version", 1},
 		{"{\"kubernetes_version\":\"1.99\"}", NULL, 0},
 		{"{\"lifecycle_on_create\":\"x.sh\"}", "/lifecycle_s3_uri", 1},

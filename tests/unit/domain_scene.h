@@ -56,6 +56,8 @@ struct scene {
 	const char *says[SCENE_WORDS];
 	/* The answer to the call that the step sends; NULL: it is not made. */
 	const char *answered;
+	/* Unless NULL: what the step would send to AWS; NULL: nothing. */
+	json_t **ret_request;
 };
 
 static const int64_t scene_now_ms = INT64_C(1767323045000); /* 2026-01-02T03:04:05Z */
@@ -291,6 +293,8 @@ static inline const char *scene_play(struct arena *a, const struct scene *s)
 	scene_observe(&c, scene_tree(a, s->answers));
 	if (c.verdict.kind == VERDICT_NONE && !goal_moved(&c) && c.step->plan)
 		c.step->plan(&c, &x);
+	if (s->ret_request)
+		*s->ret_request = x.via == VIA_AWS ? x.in : NULL;
 	if (s->answered && c.verdict.kind == VERDICT_NONE && x.via != VIA_NONE) {
 		struct answer ans = scene_answer(a, &x, scene_tree(a, s->answered));
 

@@ -3,7 +3,7 @@
 #include "core/domain/offer/cluster_check.h"
 #include "core/domain/operation_out.h"
 #include "core/domain/site/cluster.h"
-#include "core/domain/site/cluster_in.h"
+#include "core/domain/site/group_in.h"
 #include "core/domain/storage/storage_in.h"
 #include "core/json/tree.h"
 #include "gen/queries.h"
@@ -66,6 +66,7 @@ struct create_cluster {
 	const char *name;
 	const char *zone;
 	MEMBERS_NODES
+	MEMBERS_GROUP_SOFT
 	MEMBERS_CONTROL_PLANE
 	bool tag_subnets;
 	struct storage_part storage;
@@ -77,6 +78,7 @@ static const struct field create_cluster_in[] = {
 			   "Name of the cluster. Created objects use it too."),
 	FIELD_ZONE(struct create_cluster, FIELD_REQUIRED),
 	FIELDS_NODES(struct create_cluster),
+	FIELDS_GROUP_SOFT(struct create_cluster),
 	FIELDS_CONTROL_PLANE(struct create_cluster),
 	FIELD_TAG_SUBNETS(struct create_cluster),
 	FIELD_STRUCT(struct create_cluster, storage, struct storage_part, storage_part_in,
@@ -84,13 +86,36 @@ static const struct field create_cluster_in[] = {
 	FIELDS_MADE(struct create_cluster),
 	FIELD_END};
 
+/* The first group is all that a new cluster has: what must run in it must find a node. */
+static bool check_first_group(const json_t *input, struct err *e)
+{
+	size_t i;
+	json_t *t;
+
+	json_array_foreach(json_at(input, "taints"), i, t) {
+		const char *effect = json_str_or(t, "effect", "");
+
+		if (streq(effect, "PreferNoSchedule"))
+			continue;
+		err_set(e, ERR_INVALID_INPUT,
+			"The first group cannot have a taint with the effect %s. CoreDNS "
+			"and the other components of the cluster need nodes to run on",
+			effect);
+		err_field(e, "/taints", json_str_or(t, "key", ""), "PreferNoSchedule");
+		return err_fix(e, "Create the cluster without the taint. Then add a "
+				  "group that has it with add_instance_group.");
+	}
+	return true;
+}
+
 static bool run_create_cluster(struct call *c, const void *in, struct reply *ret,
 			       struct err *e)
 {
 	const struct create_cluster *q = in;
+	json_t *input = field_encode(create_cluster_in, in, c->arena);
 
-	return submit_make(c, &kind_create_cluster, q->name,
-			   field_encode(create_cluster_in, in, c->arena), ret, e);
+	return check_first_group(input, e) &&
+	       submit_make(c, &kind_create_cluster, q->name, input, ret, e);
 }
 
 extern const struct capability cap_create_cluster;

@@ -1,11 +1,9 @@
 /* add_instance_group: what is fixed for the group's life is said here. */
-#include <stdio.h>
-
 #include "core/domain/group/group.h"
-#include "core/domain/group/group_in.h"
 #include "core/domain/offer/cluster_check.h"
 #include "core/domain/operation_out.h"
 #include "core/domain/site/cluster.h"
+#include "core/domain/site/group_in.h"
 #include "core/json/tree.h"
 
 struct add_group {
@@ -63,51 +61,6 @@ static const struct field add_group_in[] = {
 	FIELDS_MADE(struct add_group),
 	FIELD_END};
 
-struct faults {
-	struct violation *v;
-	size_t n;
-};
-
-static void fault(struct faults *f, const char *field, const char *detail,
-		  const char *seen, const char *expected)
-{
-	struct violation *v = &f->v[f->n++];
-
-	str_copy(v->field, sizeof(v->field), field);
-	str_copy(v->detail, sizeof(v->detail), detail);
-	str_copy(v->seen, sizeof(v->seen), seen);
-	str_copy(v->expected, sizeof(v->expected), expected);
-}
-
-/* Members judged together; all violations at once. */
-static bool check(const struct add_group *q, struct arena *a, struct err *e)
-{
-	enum { MOST = 4 };
-	struct faults f = {.v = arena_array(a, struct violation, MOST)};
-
-	if (!q->instance_type == (q->instance_types.n == 0))
-		fault(&f, "/instance_type", "Set either instance_type or instance_types",
-		      q->instance_type ? "both" : "neither",
-		      "instance_type, or instance_types for a flexible group");
-	if (!q->zone && !q->subnet_id)
-		fault(&f, "/zone", "A group needs a location", "",
-		      "a zone, or the subnet_id of a private subnet");
-	if (q->min_count > q->count)
-		fault(&f, "/min_count", "The minimum exceeds the count",
-		      arena_printf(a, "%lld", (long long)q->min_count),
-		      arena_printf(a, "at most %lld", (long long)q->count));
-	if (q->instance_types.n > 0 && q->training_plan_arn)
-		fault(&f, "/instance_types", "A training plan has only one instance type",
-		      q->instance_types.v[0], "instance_type");
-	if (f.n == 0)
-		return true;
-	err_set(e, ERR_INVALID_INPUT, "%s", f.v[0].detail);
-	err_field(e, f.v[0].field, f.v[0].seen, f.v[0].expected);
-	e->violations = f.v;
-	e->n_violations = f.n;
-	return false;
-}
-
 static bool run_add_group(struct call *c, const void *in, struct reply *ret,
 			  struct err *e)
 {
@@ -115,7 +68,7 @@ static bool run_add_group(struct call *c, const void *in, struct reply *ret,
 	struct cluster k;
 	json_t *input;
 
-	if (!check(q, c->arena, e) || !cluster_mean(c, q->cluster, &k, e))
+	if (!cluster_mean(c, q->cluster, &k, e))
 		return false;
 	input = cluster_input(c, &k, in);
 	json_object_del(input, "name");

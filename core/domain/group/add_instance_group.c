@@ -11,6 +11,7 @@
 #include "core/domain/group/group.h"
 #include "core/domain/hyperpod/bucket.h"
 #include "core/domain/hyperpod/hyperpod.h"
+#include "core/domain/hyperpod/new_group.h"
 #include "core/domain/hyperpod/nodes_role.h"
 #include "core/domain/hyperpod/preflight.h"
 #include "core/domain/hyperpod/subnet_room.h"
@@ -157,21 +158,6 @@ static void choose_plan(struct step_ctx *c, struct exchange *x)
 		step_goto(c, "find_subnet");
 }
 
-static json_t *script_of(struct step_ctx *c)
-{
-	const char *uri = step_input(c, "lifecycle_s3_uri");
-	const char *name = step_input(c, "lifecycle_on_create");
-	const json_t *model = json_at(c->data, "model.script");
-
-	if (!uri && model)
-		return json_deep_copy(model);
-	return json_pack("{s:o, s:s}", "SourceS3Uri",
-			 uri ? json_string(uri)
-			     : json_sprintf("s3://%s/%s", name_bucket(c),
-					    name_lifecycle_prefix(c)),
-			 "OnCreate", name ? name : script_on_create.name);
-}
-
 /* --- the group ------------------------------------------------------------------------
  */
 
@@ -185,58 +171,14 @@ static json_t *security_groups(struct step_ctx *c)
 	return json_pack("[s]", given ? given : step_get(c, "security_group_id"));
 }
 
-static void put_capacity(struct step_ctx *c, json_t *g)
-{
-	const char *capacity = step_input(c, "capacity_type");
-	json_t *types = json_at(c->input, "instance_types");
-
-	if (json_array_size(types) > 0)
-		json_put(g, "InstanceRequirements.InstanceTypes", json_deep_copy(types));
-	else
-		json_put_str(g, "InstanceType", step_input(c, "instance_type"));
-	if (streq(capacity, "spot"))
-		json_put(g, "CapacityRequirements.Spot", json_object());
-	json_put_str(g, "TrainingPlanArn", step_input(c, "training_plan_arn"));
-	if (step_input(c, "interface_mode"))
-		json_put_str(g, "NetworkInterface.InterfaceType",
-			     step_input(c, "interface_mode"));
-}
-
-static void put_kubernetes(struct step_ctx *c, json_t *g)
-{
-	json_t *labels = json_at(c->input, "labels");
-	json_t *taints = json_at(c->input, "taints");
-
-	if (json_object_size(labels) > 0)
-		json_put(g, "KubernetesConfig.Labels", json_deep_copy(labels));
-	if (json_array_size(taints) > 0)
-		json_put(g, "KubernetesConfig.Taints", taints_of(taints));
-}
-
 static json_t *spec_of(struct step_ctx *c)
 {
-	json_t *checks = json_at(c->input, "deep_health_checks");
-	json_t *g = json_pack("{s:s, s:I, s:s, s:o, s:[{s:{s:I}}], s:{s:o, s:[s]}}",
-			      "InstanceGroupName", group_name(c), "InstanceCount",
-			      (json_int_t)wish_count(c), "ExecutionRole", role_of(c),
-			      "LifeCycleConfig", script_of(c), "InstanceStorageConfigs",
-			      "EbsVolumeConfig", "VolumeSizeInGB",
-			      (json_int_t)json_int_or(c->input, "volume_size_gb", 500),
-			      "OverrideVpcConfig", "SecurityGroupIds", security_groups(c),
-			      "Subnets", step_get(c, "subnet.id"));
+	const struct new_group g = {.role = role_of(c),
+				    .script = json_at(c->data, "model.script"),
+				    .security_groups = security_groups(c),
+				    .subnet = step_get(c, "subnet.id")};
 
-	put_capacity(c, g);
-	put_kubernetes(c, g);
-	if (json_int_or(c->input, "min_count", 0) > 0)
-		json_put_int(g, "MinInstanceCount",
-			     json_int_or(c->input, "min_count", 0));
-	if (json_int_or(c->input, "threads_per_core", 0) > 0)
-		json_put_int(g, "ThreadsPerCore",
-			     json_int_or(c->input, "threads_per_core", 1));
-	if (json_array_size(checks) > 0)
-		json_put(g, "OnStartDeepHealthChecks", json_deep_copy(checks));
-	json_put_str(g, "ImageReleaseVersion", step_input(c, "image_release_version"));
-	return g;
+	return json_incref(new_group_spec(c, &g));
 }
 
 /* A group cannot carry our tag: it is ours when we have asked for it. */

@@ -1,9 +1,9 @@
 /* Scaling, changing and deleting instance groups; the cluster's software. */
 #include "core/domain/group/group.h"
-#include "core/domain/group/group_in.h"
 #include "core/domain/offer/cluster_check.h"
 #include "core/domain/operation_out.h"
 #include "core/domain/site/cluster.h"
+#include "core/domain/site/group_in.h"
 #include "core/domain/step/texts.h"
 #include "core/json/tree.h"
 

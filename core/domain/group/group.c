@@ -84,17 +84,3 @@ void group_record(struct step_ctx *c)
 			     json_str_or(g, "InstanceGroupName", "?"), NULL,
 			     json_deep_copy(g));
 }
-
-json_t *taints_of(const json_t *taints)
-{
-	json_t *list = json_array();
-	size_t i;
-	json_t *t;
-
-	json_array_foreach(taints, i, t)
-		json_push(list,
-			  json_pack("{s:s, s:s*, s:s}", "Key", json_str_or(t, "key", ""),
-				    "Value", json_str_at(t, "value"), "Effect",
-				    json_str_or(t, "effect", "NoSchedule")));
-	return list;
-}

@@ -37,9 +37,6 @@ bool group_must_be(struct step_ctx *c);
 /* Catalog rows of every group that the read "hyperpod" shows. */
 void group_record(struct step_ctx *c);
 
-/* [{key, value, effect}] of the input as the service spells it. A new reference. */
-json_t *taints_of(const json_t *taints);
-
 /* undo_group.c. note_count: what the target was before we sent anything. */
 extern const struct leaves group_leaves_count, group_leaves_group, group_leaves_change;
 void group_note_count(struct step_ctx *c, int64_t target);

@@ -1,12 +1,12 @@
 /* Instance groups, looked at now. */
 #include "core/domain/group/group.h"
-#include "core/domain/group/group_in.h"
 #include "core/domain/group/group_out.h"
 #include "core/domain/hyperpod/subnet_room.h"
 #include "core/domain/not_known.h"
 #include "core/domain/offer/cached.h"
 #include "core/domain/offer/quota_name.h"
 #include "core/domain/site/cluster.h"
+#include "core/domain/site/group_in.h"
 #include "core/json/tree.h"
 #include "core/op/runner.h"
 #include "gen/queries.h"

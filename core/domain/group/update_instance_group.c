@@ -9,6 +9,7 @@
 #include "core/domain/group/group.h"
 #include "core/domain/hyperpod/group_spec.h"
 #include "core/domain/hyperpod/hyperpod.h"
+#include "core/domain/hyperpod/new_group.h"
 #include "core/domain/hyperpod/preflight.h"
 #include "core/domain/hyperpod/update_cluster.h"
 #include "core/domain/site/lock.h"
@@ -113,7 +114,7 @@ static void put_change(struct step_ctx *c, json_t *g, const struct change *k)
 	else if (!is_given(c, k->from))
 		return;
 	else if (streq(k->from, "taints"))
-		json_put(g, k->to, taints_of(v));
+		json_put(g, k->to, new_group_taints(v));
 	else
 		json_put(g, k->to, json_deep_copy(v));
 }

@@ -11,6 +11,7 @@
 #include "core/domain/hyperpod/bucket.h"
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/hyperpod/kinds.h"
+#include "core/domain/hyperpod/new_group.h"
 #include "core/domain/hyperpod/nodes_role.h"
 #include "core/domain/hyperpod/preflight.h"
 #include "core/domain/hyperpod/subnet_room.h"
@@ -242,37 +243,10 @@ static bool create_observe(struct step_ctx *c, struct exchange *x)
 							   str_dup(c->arena, name))));
 }
 
+/* Its place is the cluster's. */
 static json_t *group_of(struct step_ctx *c)
 {
-	const char *capacity = step_input(c, "capacity_type");
-	const char *uri = step_input(c, "lifecycle_s3_uri");
-	const char *mode = step_input(c, "interface_mode");
-	const json_t *checks = json_at(c->input, "deep_health_checks");
-	json_t *g = json_packf(
-		c->arena, "{s:s, s:s, s:I, s:s, s:{s:s, s:s}, s:[{s:{s:I}}]}",
-		"InstanceGroupName", step_input(c, "group_name"), "InstanceType",
-		step_input(c, "instance_type"), "InstanceCount",
-		(json_int_t)json_int_or(c->input, "count", 1), "ExecutionRole",
-		execution_role(c), "LifeCycleConfig", "SourceS3Uri",
-		uri ? uri
-		    : arena_printf(c->arena, "s3://%s/%s", name_bucket(c),
-				   name_lifecycle_prefix(c)),
-		"OnCreate",
-		step_input(c, "lifecycle_on_create")
-			? step_input(c, "lifecycle_on_create")
-			: script_on_create.name,
-		"InstanceStorageConfigs", "EbsVolumeConfig", "VolumeSizeInGB",
-		(json_int_t)json_int_or(c->input, "volume_size_gb", 500));
-
-	if (streq(capacity, "spot"))
-		json_put(g, "CapacityRequirements.Spot", json_object());
-	if (step_input(c, "training_plan_arn"))
-		json_put_str(g, "TrainingPlanArn", step_input(c, "training_plan_arn"));
-	if (mode)
-		json_put_str(g, "NetworkInterface.InterfaceType", mode);
-	if (json_array_size(checks))
-		json_put(g, "OnStartDeepHealthChecks", json_deep_copy(checks));
-	return g;
+	return new_group_spec(c, &(struct new_group){.role = execution_role(c)});
 }
 
 /* AWS's own set-up tags it so: managed policies of its tools ask for the tag. */

@@ -3,7 +3,7 @@
 #include "core/domain/offer/cluster_check.h"
 #include "core/domain/operation_out.h"
 #include "core/domain/site/cluster.h"
-#include "core/domain/site/cluster_in.h"
+#include "core/domain/site/group_in.h"
 #include "core/json/tree.h"
 #include "core/op/runner.h"
 
@@ -13,6 +13,7 @@ struct create_hyperpod {
 	const char *cluster;
 	const char *zone;
 	MEMBERS_NODES
+	MEMBERS_GROUP_SOFT
 	bool tag_subnets;
 	MEMBERS_MADE
 };
@@ -21,6 +22,7 @@ static const struct field create_hyperpod_in[] = {
 	FIELD_CLUSTER_OR_SELECTED(struct create_hyperpod, cluster),
 	FIELD_ZONE(struct create_hyperpod, FIELD_REQUIRED),
 	FIELDS_NODES(struct create_hyperpod),
+	FIELDS_GROUP_SOFT(struct create_hyperpod),
 	FIELD_TAG_SUBNETS(struct create_hyperpod),
 	FIELDS_MADE(struct create_hyperpod),
 	FIELD_END};

@@ -64,6 +64,31 @@ static void check_capacity(struct check *k)
 		       "training_plan");
 }
 
+/* Of a group that is to be made: no change of one says where its capacity comes from. */
+static void check_group(struct check *k)
+{
+	const json_t *types = json_at(k->in, "instance_types");
+	const int64_t count = json_int_or(k->in, "count", 1);
+	const int64_t least = json_int_or(k->in, "min_count", 0);
+
+	if (!get(k, "group_name") || !get(k, "capacity_type"))
+		return;
+	if (!get(k, "instance_type") == (json_array_size(types) == 0))
+		refuse(k, "instance_type", "Set either instance_type or instance_types",
+		       get(k, "instance_type") ? "both" : "neither",
+		       "instance_type, or instance_types for a flexible group");
+	if (!get(k, "zone") && !get(k, "subnet_id"))
+		refuse(k, "zone", "A group needs a location", "",
+		       "a zone, or the subnet_id of a private subnet");
+	if (least > count)
+		refuse(k, "min_count", "The minimum exceeds the count",
+		       arena_printf(k->arena, "%lld", (long long)least),
+		       arena_printf(k->arena, "at most %lld", (long long)count));
+	if (json_array_size(types) > 0 && get(k, "training_plan_arn"))
+		refuse(k, "instance_types", "A training plan has only one instance type",
+		       json_string_value(json_array_get(types, 0)), "instance_type");
+}
+
 static void check_type(struct check *k, const char *type, const char *field)
 {
 	if (type && !instance_type_is_known(type))
@@ -83,22 +108,6 @@ static void check_types(struct check *k)
 	check_type(k, get(k, "instance_type"), "instance_type");
 	json_array_foreach(json_at(k->in, "instance_types"), i, v)
 		check_type(k, json_string_value(v), "instance_types");
-}
-
-static void check_health(struct check *k)
-{
-	json_t *checks = json_at(k->in, "deep_health_checks");
-	size_t i;
-	json_t *v;
-
-	json_array_foreach(checks, i, v) {
-		const char *name = json_string_value(v);
-
-		if (!streq(name, "InstanceStress") &&
-		    !streq(name, "InstanceConnectivity"))
-			refuse(k, "deep_health_checks", "unknown health check", name,
-			       "InstanceStress or InstanceConnectivity");
-	}
 }
 
 int kubernetes_minor(const char *version)
@@ -159,9 +168,9 @@ bool cluster_check(const json_t *input, const struct config *cfg, struct arena *
 	check_network(&k);
 	check_types(&k);
 	check_capacity(&k);
-	check_health(&k);
 	check_version(&k);
 	check_scripts(&k);
+	check_group(&k);
 	if (k.n == 0)
 		return true;
 	err_set(e, ERR_INVALID_INPUT, "%s", k.v[0].detail);

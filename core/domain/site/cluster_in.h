@@ -93,6 +93,7 @@ static const char *const interface_modes[] = {"efa", "efa-only", NULL};
 #define FIELD_NEW_TYPE(S)                                                                \
 	FIELD(S, accept_unknown_type, .doc = "Accept an unknown instance type.")
 
+/* Of the first group, with FIELDS_GROUP_SOFT of group_in.h. */
 #define FIELDS_NODES(S)                                                                         \
 	FIELD(S, instance_type, .flags = FIELD_REQUIRED,                                        \
 	      .pattern = "ml\\.[a-z0-9-]+\\.[a-z0-9]+", .meant = meant_instance_type,           \
@@ -110,9 +111,6 @@ static const char *const interface_modes[] = {"efa", "efa-only", NULL};
 		      .doc = "Training plan, with capacity_type training_plan."),               \
 		FIELD(S, interface_mode, .one_of = interface_modes,                             \
 		      .doc = "EFA interfaces with or without IP addresses."),                   \
-		FIELD(S, deep_health_checks, .max = 2,                                          \
-		      .example = "[\"InstanceStress\"]",                                        \
-		      .doc = "Checks to run before a node accepts work."),                      \
 		FIELD(S, group_name, .meant = meant_group_name,                                 \
 		      .pattern = "[a-zA-Z0-9](-*[a-zA-Z0-9])*", .max = 63,                      \
 		      .dflt = "\"workers\"", .doc = "Name of the instance group."),             \
@@ -122,14 +120,6 @@ static const char *const interface_modes[] = {"efa", "efa-only", NULL};
 			     "name."),                                                          \
 		FIELD(S, volume_size_gb, .min = 100, .max = 16384, .dflt = "500",               \
 		      .unit = "GB", .doc = "Size of the additional volume per node."),          \
-		FIELD(S, execution_role_arn, .pattern = ARN_ROLE_PATTERN,                       \
-		      .doc = "Existing role for the nodes."),                                   \
-		FIELD(S, lifecycle_s3_uri, .pattern = "s3://sagemaker-.+", .max = 1000,         \
-		      .normal = path_s3_uri,                                                    \
-		      .doc = "S3 folder of your lifecycle scripts. The bucket name "            \
-			     "must begin with sagemaker-."),                                    \
-		FIELD(S, lifecycle_on_create, .min = 1, .max = 128, .normal = path_file,        \
-		      .doc = "File name of your lifecycle script."),                            \
 		FIELD(S, subnet_id, .pattern = "subnet-[0-9a-f]{8,17}",                         \
 		      .doc = "Existing private subnet for the nodes."),                         \
 		FIELD(S, security_group_id, .pattern = "sg-[0-9a-f]{8,17}",                     \
@@ -157,13 +147,9 @@ static const char *const interface_modes[] = {"efa", "efa-only", NULL};
 	const char *capacity_type;                                                       \
 	const char *training_plan_arn;                                                   \
 	const char *interface_mode;                                                      \
-	struct str_list deep_health_checks;                                              \
 	const char *group_name;                                                          \
 	const char *hyperpod_name;                                                       \
 	int64_t volume_size_gb;                                                          \
-	const char *execution_role_arn;                                                  \
-	const char *lifecycle_s3_uri;                                                    \
-	const char *lifecycle_on_create;                                                 \
 	const char *subnet_id;                                                           \
 	const char *security_group_id;
 

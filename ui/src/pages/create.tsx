@@ -11,6 +11,7 @@ import {usePage} from '../app/page';
 import type {PageProps} from '../app/routes';
 import {useWords} from '../i18n';
 import {Capacity, HealthChecks, Quota, Type, Zone} from '../parts/capacity';
+import {Labels, Taints} from '../parts/pairs';
 import {Text, useForm, type FormState} from '../parts/form';
 import {FormPage} from '../parts/form-page';
 import {PlanModal, type Change} from '../parts/change';
@@ -85,11 +86,16 @@ export default function Create({me}: PageProps)
 					<Text form={form} name='kubernetes_version' label={t('create.kubernetes_version')}/>
 					<Text form={form} name='volume_size_gb' type='number' label={t('create.volume_size_gb')}/>
 					<Text form={form} name='group_name' label={t('create.group_name')}/>
+					<Text form={form} name='min_count' type='number' label={t('groups.min_count')}/>
+					<Text form={form} name='threads_per_core' type='number' label={t('groups.threads_per_core')}/>
+					<Text form={form} name='image_release_version' label={t('groups.image_release_version')}/>
 					<Text form={form} name='execution_role_arn' label={t('create.execution_role_arn')}/>
 					<Text form={form} name='permissions_boundary' label={t('create.permissions_boundary')}/>
 					<Text form={form} name='lifecycle_s3_uri' label={t('create.lifecycle_s3_uri')}/>
 					<Text form={form} name='lifecycle_on_create' label={t('create.lifecycle_on_create')}/>
 				</ColumnLayout>
+				<Labels form={form} pointer='/labels' label={t('groups.labels')}/>
+				<Taints form={form} pointer='/taints' label={t('groups.taints')}/>
 			</ExpandableSection>
 		</FormPage>
 		{change && <PlanModal change={change} onDismiss={() => setChange(undefined)}/>}

@@ -1,8 +1,9 @@
 /*
- * group_in.h - inputs of the instance group capabilities.
+ * group_in.h - inputs of instance groups: of the first, which a cluster is created with,
+ * of those that are added, and of changes.
  */
-#ifndef INSTANTSTART_DOMAIN_GROUP_GROUP_IN_H
-#define INSTANTSTART_DOMAIN_GROUP_GROUP_IN_H
+#ifndef INSTANTSTART_DOMAIN_SITE_GROUP_IN_H
+#define INSTANTSTART_DOMAIN_SITE_GROUP_IN_H
 
 #include "core/domain/site/cluster_in.h"
 
@@ -22,7 +23,7 @@ extern const char *const taint_unique[]; /* a node has each key and effect once 
 	      .pattern = GROUP_NAME_PATTERN, .max = 63, .example = "\"gpu\"",            \
 	      .doc = "Name of the instance group.")
 
-/* What a group can be given when it is added and also later. */
+/* What every group can be given when it is made, and also later. */
 #define FIELDS_GROUP_SOFT(S)                                                             \
 	FIELD(S, min_count, .min = 0, .max = GROUP_COUNT_MAX,                            \
 	      .doc = "Minimum number of nodes. If not reached within three hours, AWS "  \

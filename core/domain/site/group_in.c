@@ -1,4 +1,4 @@
-#include "core/domain/group/group_in.h"
+#include "core/domain/site/group_in.h"
 
 static const char *const effects[] = {"NoSchedule", "PreferNoSchedule", "NoExecute",
 				      NULL};
