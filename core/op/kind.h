@@ -75,6 +75,7 @@ struct verdict {
 			   */
 	struct err error; /* FAIL, RETRY */
 	bool certain;     /* FAIL: see step_certain() */
+	bool unread;      /* FAIL: see step_unread() */
 };
 
 /* Where we work; known at start, shown everywhere. */
@@ -303,6 +304,9 @@ struct err *step_fail(struct step_ctx *c, enum errc code, const char *fmt, ...)
  * else that was looked for is missing, which calls planned before may still make.
  */
 void step_certain(struct step_ctx *c);
+/* Of a failure: its source refused to tell, and later rows are made of what it would have
+ * told. A plan ends here and says so; a run fails. */
+void step_unread(struct step_ctx *c);
 /* Fails with the answer's mapped code and the cloud's words as the cause. */
 struct err *step_fail_answer(struct step_ctx *c, const struct answer *a, const char *fmt,
 			     ...) __attribute__((format(printf, 3, 4), returns_nonnull));
@@ -379,7 +383,8 @@ const json_t *step_chosen_before(const struct step_ctx *c, const char *member);
 
 /*
  * The third outcome of a check: neither "fits" nor "does not". A warning that says
- * why, and an event of its own ("not_known": {check, why}) among the plan's checks.
+ * why, an event of its own ("not_known": {check, why}) among the plan's checks, and a row
+ * of the plan's not_known: the plan is incomplete.
  */
 void step_not_known(struct step_ctx *c, const char *check, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

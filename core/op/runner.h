@@ -59,10 +59,11 @@ bool runner_tick(struct runner *r, struct arena *a, bool *ret_worked, struct err
  * {"kind","target","steps":[{"step","phase","title","action":"call|none|wait|
  * stage|not_known","what","call","request","class"}],"resources":[…],
  * "checks":[{"what","data"}],"warnings":[…],"plan_digest","at_stake":[…],"confirm",
- * "incomplete":"checks|rest","not_known":[{"step","title","code","why","fix"}]}; at_stake
+ * "incomplete":"checks|rest","not_known":[{"step","title","why","code","fix"}]}; at_stake
  * and confirm when something is lost: see step_stake(). Fails when a step would fail with
  * what is known now.
  *
+ * What a step says by itself that it does not know is a row of not_known without a code.
  * What had no answer is no failure: a check (step.check) is not known and the plan goes
  * on ("incomplete":"checks"); at any other row it ends ("rest"), has no `confirm`, and
  * its digest is that of no whole plan. Only when nothing was found out before is the

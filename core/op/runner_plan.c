@@ -30,7 +30,8 @@ struct planner {
 	json_t *facts;  /* for them, from reads */
 	json_t *unread; /* rows whose reads had no answer: [{step, title, code, why}] */
 	bool cut;       /* the last of them is no check: the plan ends there */
-	bool whole;     /* it must not end there: what is unread is a failure */
+	size_t noted_unread; /* of the events, those that are among the unread */
+	bool whole;          /* it must not end there: what is unread is a failure */
 	int64_t deadline_ms; /* monotonic: who asked waits behind a proxy */
 	bool noted;          /* a row has failed, and a later one decides what of it */
 	struct err *e;
@@ -301,12 +302,29 @@ static bool tell_unread(struct planner *p, struct level *l)
 		       c->step->check ? "\"%s\": %s"
 				      : "the rest of the plan from \"%s\" on: %s",
 		       title, why);
+	p->noted_unread = json_array_size(c->events);
 	list_step(p, l, "not_known", why);
 	json_push(p->unread, json_pack("{s:s, s:s, s:s, s:s, s:s}", "step", c->step->name,
 				       "title", title, "code", errc_info(e.code)->slug,
 				       "why", why, "fix", e.fix));
 	p->cut = !c->step->check;
 	return !p->cut;
+}
+
+/* What the step has said by itself that it could not see: it goes on without. */
+static void note_unread(struct planner *p, struct level *l)
+{
+	const struct step *s = l->ctx.step;
+
+	for (; p->noted_unread < json_array_size(l->ctx.events); p->noted_unread++) {
+		json_t *note = json_array_get(l->ctx.events, p->noted_unread);
+
+		if (streq(json_str_at(note, "what"), "not_known"))
+			json_push(p->unread,
+				  json_pack("{s:s, s:s, s:s}", "step", s->name, "title",
+					    s->title ? s->title : s->name, "why",
+					    json_str_or(note, "data.why", "")));
+	}
 }
 
 static bool plan_verdict(struct planner *p, struct level *l, bool missing)
@@ -325,6 +343,8 @@ static bool plan_verdict(struct planner *p, struct level *l, bool missing)
 		return true;
 	case VERDICT_RETRY:
 	case VERDICT_FAIL:
+		if (v->unread)
+			return tell_unread(p, l);
 		if (!v->certain && is_wait_for_planned(p, l, missing)) {
 			list_step(p, l, "wait", l->ctx.step->title);
 			return true;
@@ -450,6 +470,7 @@ static bool plan_level(struct planner *p, struct level *l)
 		begin_step(p, l, s);
 		if (!plan_step(p, l))
 			return false;
+		note_unread(p, l);
 		s = after(l, s);
 	}
 	return true;

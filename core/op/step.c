@@ -80,6 +80,11 @@ void step_certain(struct step_ctx *c)
 	c->verdict.certain = true;
 }
 
+void step_unread(struct step_ctx *c)
+{
+	c->verdict.unread = true;
+}
+
 struct err *step_fail_answer(struct step_ctx *c, const struct answer *a, const char *fmt,
 			     ...)
 {

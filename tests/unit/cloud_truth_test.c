@@ -74,7 +74,7 @@ static bool is_first(const struct truth_read *r, const struct truth_plan *clean)
 /* Where a refusal is the answer: the thing is not open to us, whatever it is. */
 static bool refusal_tells(const struct truth_read *r)
 {
-	return streq(r->call, "s3:HeadBucket") || streq(r->step, "find_hyperpod");
+	return streq(r->call, "s3:HeadBucket");
 }
 
 /* What had no answer keeps no plan from coming, and is marked. */

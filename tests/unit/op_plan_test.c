@@ -432,6 +432,64 @@ Test(plan, what_is_no_answer_is_never_shown_to_a_step)
 	arena_free(&a);
 }
 
+/* --- what a step says that it does not know -------------------------------------------
+ */
+
+static void does_not_know(struct step_ctx *c, struct exchange *x)
+{
+	(void)x;
+	step_not_known(c, "weather", "nobody told");
+}
+
+static void was_refused(struct step_ctx *c, struct exchange *x)
+{
+	(void)x;
+	err_fix(step_fail(c, ERR_CLOUD_DENIED, "it may not be read"), "Allow it.");
+	step_unread(c);
+}
+
+Test(plan, what_a_step_does_not_know_makes_the_plan_incomplete)
+{
+	static const struct step sure[] = {{.name = "first", .observe = look},
+					   {.name = NULL}};
+	static const struct step unsure[] = {{.name = "first", .observe = look},
+					     {.name = "sky", .plan = does_not_know},
+					     {.name = "last", .observe = look},
+					     {.name = NULL}};
+	static const struct step refused[] = {{.name = "first", .observe = look},
+					      {.name = "sky", .plan = was_refused},
+					      {.name = "last", .observe = look},
+					      {.name = NULL}};
+	static const struct {
+		const struct step *steps;
+		const char *incomplete;
+		size_t steps_shown;
+	} rows[] = {{sure, NULL, 1}, {unsure, "checks", 3}, {refused, "rest", 2}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct kind kind = {.name = "weather", .steps = rows[i].steps};
+		struct world w = {.exists = true};
+		struct arena a;
+		json_t *p = NULL;
+		struct err e = {0};
+		const char *said;
+
+		arena_init(&a, 0);
+		cr_assert(plan(&a, &w, &kind, NULL, &p, &e), "%s", e.detail);
+		said = json_str_at(p, "incomplete");
+		cr_expect(rows[i].incomplete ? streq(said, rows[i].incomplete) : !said,
+			  "%s", said ? said : "complete");
+		cr_expect_eq(json_len_at(p, "steps"), rows[i].steps_shown);
+		cr_expect_eq(json_len_at(p, "not_known"), rows[i].incomplete ? 1 : 0);
+		if (rows[i].incomplete)
+			cr_expect_str_eq(json_str_or(p, "not_known.0.step", ""), "sky");
+		if (rows[i].steps == refused)
+			cr_expect_str_eq(json_str_or(p, "not_known.0.fix", ""),
+					 "Allow it.");
+		arena_free(&a);
+	}
+}
+
 Test(plan, half_a_look_is_none_and_ends_no_process)
 {
 	struct arena a;

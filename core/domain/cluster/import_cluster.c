@@ -182,14 +182,16 @@ static void warn_of_unseen(struct step_ctx *c)
 	json_t *why;
 
 	if (!saw_ok(c, "list"))
-		step_warn(c, "HyperPod clusters could not be listed (%s)",
-			  saw_why(c, "list"));
+		step_not_known(c, "hyperpod",
+			       "HyperPod clusters could not be listed (%s)",
+			       saw_why(c, "list"));
 	json_object_foreach(json_at(c->data, "looked_at"), name, why) {
 		const char *code = json_string_value(why);
 
 		if (code && *code)
-			step_warn(c, "the HyperPod cluster %s could not be read (%s)",
-				  name, code);
+			step_not_known(c, "hyperpod",
+				       "the HyperPod cluster %s could not be read (%s)",
+				       name, code);
 	}
 }
 
@@ -203,6 +205,7 @@ static void hyperpod_plan(struct step_ctx *c, struct exchange *x)
 		step_fail_saw(c, "named",
 			      "the HyperPod cluster %s could not be read (%s)",
 			      wanted_name(c), saw_why(c, "named"));
+		step_unread(c);
 		return;
 	}
 	if (wanted_name(c) && !found) {
