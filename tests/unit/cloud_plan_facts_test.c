@@ -146,31 +146,37 @@ static json_t *quoted(struct facts_world *f, const char *text)
 	return json_loads(z, 0, NULL);
 }
 
-static void tell_cni(struct facts_world *f, const char *env)
+static void tell_cni(struct facts_world *f, const char *patch)
 {
 	json_t *cni =
 		json_deep_copy(cloud_kube_get(f->w.s.l.cloud, "demo", "apps/v1",
 					      "daemonsets", "kube-system", "aws-node"));
 
 	cr_assert(cni);
-	json_object_set_new(json_at(cni, "spec.template.spec.containers.0"), "env",
-			    quoted(f, env));
+	json_object_update_new(json_at(cni, "spec.template.spec.containers.0"),
+			       quoted(f, patch));
 	cloud_kube_put(f->w.s.l.cloud, "demo", cni);
 }
 
 /* The CNI of the cluster is told to take addresses by sixteen. */
 static void prefixes(struct facts_world *f)
 {
-	tell_cni(f, "[{'name':'ENABLE_PREFIX_DELEGATION','value':'true'}]");
+	tell_cni(f, "{'env':[{'name':'ENABLE_PREFIX_DELEGATION','value':'true'}]}");
 	fill(f, f->nodes, 100);
+}
+
+static void old_cni(struct facts_world *f)
+{
+	tell_cni(f, "{'image':'mirror:5000/amazon-k8s-cni:v1.18.2-eksbuild.1'}");
 }
 
 /* Pods of nodes in the named zone are in a subnet of their own, which is nearly full. */
 static void pods_of_zone(struct facts_world *f, const char *zone)
 {
-	tell_cni(f, "[{'name':'AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG','value':'true'},"
-		    "{'name':'ENI_CONFIG_LABEL_DEF','value':"
-		    "'topology.kubernetes.io/zone'}]");
+	tell_cni(f,
+		 "{'env':[{'name':'AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG','value':'true'},"
+		 "{'name':'ENI_CONFIG_LABEL_DEF','value':"
+		 "'topology.kubernetes.io/zone'}]}");
 	cloud_kube_put(
 		f->w.s.l.cloud, "demo",
 		quoted(f,
@@ -294,6 +300,12 @@ Test(cloud_plan_facts, a_given_network_is_read_before_anything_is_made)
 		 HYPERPOD,
 		 prefixes,
 		 {"has 100 free addresses", "nodes of 129 addresses each"},
+		 {"kube:get daemonsets"}},
+		{"an old CNI",
+		 GROUP,
+		 old_cni,
+		 {"The VPC CNI of this cluster is v1.18.2-eksbuild.1",
+		  "v1.18.3 or later"},
 		 {"kube:get daemonsets"}},
 		{"a subnet of the pods",
 		 GROUP,

@@ -148,6 +148,7 @@ static void say_unread(struct step_ctx *c)
 			       "starting (%s)",
 			       room_subnet(c), saw_why(c, "hyperpod"));
 	cni_say_unread(c);
+	cni_say_old(c);
 	if (json_len_at(saw(c, "type"), "InstanceTypes") < json_array_size(wish_types(c)))
 		step_not_known(c, "addresses",
 			       "the number of addresses that a node of %s needs: %lld "

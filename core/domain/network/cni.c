@@ -4,17 +4,30 @@
 #include "core/domain/step/eks_access.h"
 #include "core/domain/step/read.h"
 #include "core/domain/step/texts.h"
+#include "core/domain/step/version.h"
 #include "core/json/tree.h"
+
+#include <string.h>
 
 #define ENICONFIG_API "crd.k8s.amazonaws.com/v1alpha1"
 #define ZONE_LABEL    "topology.kubernetes.io/zone"
+/* https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-eks-prerequisites.html
+ */
+#define OLDEST "1.18.3"
+#define IMAGE  "/amazon-k8s-cni:v"
 
-static const char *told(const struct step_ctx *c, const char *variable)
+static const json_t *plugin(const struct step_ctx *c)
 {
 	const json_t *containers =
 		json_at(saw(c, "cni"), "spec.template.spec.containers");
 	const json_t *node = json_find(containers, "name", "aws-node");
-	const json_t *env = json_at(node ? node : json_array_get(containers, 0), "env");
+
+	return node ? node : json_array_get(containers, 0);
+}
+
+static const char *told(const struct step_ctx *c, const char *variable)
+{
+	const json_t *env = json_at(plugin(c), "env");
 
 	return json_str_or(json_find(env, "name", variable), "value", "");
 }
@@ -141,4 +154,17 @@ void cni_say_unread(struct step_ctx *c)
 			c, "addresses",
 			"whether the VPC CNI uses prefix delegation or custom networking (%s)",
 			saw_why(c, silent ? "eks" : "cni"));
+}
+
+void cni_say_old(struct step_ctx *c)
+{
+	const char *image = json_str_or(plugin(c), "image", "");
+	const char *tag = strstr(image, IMAGE);
+
+	/* One named by a digest, or built by others, has no version to be compared. */
+	if (tag && version_compare(tag + strlen(IMAGE), OLDEST) < 0)
+		step_warn(c,
+			  "The VPC CNI of this cluster is v%s, and HyperPod needs v%s or "
+			  "later: nodes may not join. Update the add-on vpc-cni first.",
+			  tag + strlen(IMAGE), OLDEST);
 }

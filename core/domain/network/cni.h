@@ -27,5 +27,7 @@ const json_t *cni_pod_subnet(struct step_ctx *c, const char *zone_name,
 			     const char *zone_id, const char **ret_why, bool *ret_none);
 /* Notes what could not be read (step_not_known). */
 void cni_say_unread(struct step_ctx *c);
+/* Warns of a version that HyperPod does not support. */
+void cni_say_old(struct step_ctx *c);
 
 #endif
