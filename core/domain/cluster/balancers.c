@@ -271,7 +271,7 @@ static void await_controllers(struct step_ctx *c, const char *names)
 {
 	struct err *e;
 
-	if (c->now_ms - c->step_since_ms < BALANCER_PATIENCE_MS) {
+	if (step_waited_ms(c) < BALANCER_PATIENCE_MS) {
 		step_wait(c, 10, "the load balancers of %s to be deleted", names);
 		return;
 	}
@@ -397,7 +397,7 @@ void balancer_groups_plan(struct step_ctx *c, struct exchange *x)
 	if (!id)
 		return;
 	if (json_array_size(interfaces) > 0) {
-		if (c->now_ms - c->step_since_ms < BALANCER_PATIENCE_MS) {
+		if (step_waited_ms(c) < BALANCER_PATIENCE_MS) {
 			step_wait(
 				c, 15,
 				"the network interfaces of load balancers to be deleted: "
