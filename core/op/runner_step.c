@@ -4,8 +4,6 @@
 #include "core/op/refusal.h"
 #include "core/op/walk.h"
 
-#define SILENT "_silent"
-
 /* Nothing was learnt; what was said goes along. */
 static void walk_answer_missing(struct step_ctx *c, const struct answer *ans)
 {
@@ -118,41 +116,19 @@ bool walk_take(struct step_ctx *c, const struct answer *ans)
 	return c->verdict.kind == VERDICT_NONE;
 }
 
-/*
- * Since when the cluster's API has not answered, in this try: by its own looks, since
- * nobody may have looked before, or without credentials.
- */
-static int64_t silent_since_ms(struct walk *w)
-{
-	const json_t *row = json_at(w->ctx.data, SILENT);
-
-	if (json_int_or(row, "try", -1) != w->ctx.try) {
-		step_save(&w->ctx, SILENT,
-			  json_pack("{s:I, s:I}", "try", (json_int_t)w->ctx.try, "since",
-				    (json_int_t)walk_now_ms(w)));
-		row = json_at(w->ctx.data, SILENT);
-	}
-	return json_int_or(row, "since", 0);
-}
-
 /* What goes anyway need not answer: its silence is one, after a while. */
-static bool is_silence(struct walk *w, const struct answer *ans)
+static bool is_silence(const struct walk *w, const struct answer *ans)
 {
-	if (ans->via != VIA_KUBE || !w->step->sees_errors || w->kind->kube_silent_s == 0)
-		return false;
-	if (step_take(w->step, ans) != TAKE_AGAIN ||
-	    (ans->errc == ERR_CREDENTIALS && !refusal_is_unknown_caller(ans))) {
-		json_drop(w->ctx.data, SILENT);
-		return false;
-	}
-	return walk_now_ms(w) - silent_since_ms(w) >= w->kind->kube_silent_s * 1000;
+	return ans->via == VIA_KUBE && w->kind->kube_silent_s > 0 &&
+	       w->step->sees_errors &&
+	       walk_now_ms(w) - w->claim.step_since_ms >= w->kind->kube_silent_s * 1000;
 }
 
 static bool take_read(struct walk *w, const struct answer *ans)
 {
 	const bool again = step_take(w->step, ans) == TAKE_AGAIN;
 
-	if (is_silence(w, ans)) {
+	if (again && is_silence(w, ans)) {
 		if (w->step->seen)
 			w->step->seen(&w->ctx, ans);
 		w->ctx.reads++;

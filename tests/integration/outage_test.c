@@ -28,7 +28,6 @@ static struct clock_manual hand;
 static struct rng_seeded rng;
 static struct config cfg;
 static int noted; /* calls of on_fail */
-static int deaf;  /* failures that a step was shown */
 
 /* How the one who is asked fails to answer. */
 static const struct outage {
@@ -75,12 +74,6 @@ static bool look(struct step_ctx *c, struct exchange *x)
 	return true;
 }
 
-static void listen(struct step_ctx *c, const struct answer *ans)
-{
-	(void)c;
-	deaf += !ans->ok;
-}
-
 static void wait_on(struct step_ctx *c, struct exchange *x)
 {
 	(void)x;
@@ -114,17 +107,6 @@ static const struct step parts[] = {
 	{.name = "after", .phase = "part", .title = "The next part"},
 	{.name = NULL},
 };
-static const struct step listening[] = {
-	{.name = "listen",
-	 .phase = "listen",
-	 .title = "Listen",
-	 .deadline_s = STEP_S,
-	 .sees_errors = true,
-	 .observe = look,
-	 .seen = listen,
-	 .plan = wait_on},
-	{.name = NULL},
-};
 static const struct kind kind_wait = {
 	.name = "wait", .title = "Wait", .steps = steps, .deadline_s = 60 * 60};
 /* Its own time is over before that of its part. */
@@ -133,15 +115,7 @@ static const struct kind kind_parts = {
 /* And the other way round. */
 static const struct kind kind_long = {
 	.name = "long", .title = "Parts", .steps = parts, .deadline_s = 60 * 60};
-/* Goes on without an API server that stays silent. */
-enum { SILENT_MIN = 3 };
-static const struct kind kind_deaf = {.name = "deaf",
-				      .title = "Deaf",
-				      .steps = listening,
-				      .kube_silent_s = (int64_t)SILENT_MIN * 60,
-				      .deadline_s = 60 * 60};
-static const struct kind *const all[] = {&kind_wait, &kind_parts, &kind_long, &kind_deaf,
-					 NULL};
+static const struct kind *const all[] = {&kind_wait, &kind_parts, &kind_long, NULL};
 
 #define must(expr)                                                                       \
 	cr_assert((expr), "%s: %s %s", #expr, e.detail,                                  \
@@ -161,7 +135,6 @@ static void setup(void)
 	cfg.poll_scale_percent = 100;
 	out = NULL;
 	noted = 0;
-	deaf = 0;
 }
 
 static void teardown(void)
@@ -298,34 +271,6 @@ Test(outage, broken_off)
 Test(outage, nobody_asks)
 {
 	survive(&outages[3]);
-}
-
-/* An outage of ours says nothing of the API server: its silence is that of its own looks,
- * in one go. */
-Test(outage, ours_is_no_silence_of_theirs)
-{
-	submit(&kind_deaf);
-	cr_assert(live_a_minute());
-	clock_manual_advance(&hand, INT64_C(60) * MINUTE_MS); /* nobody */
-	out = &outages[0];
-	for (int i = 0; i < 2 * SILENT_MIN; i++)
-		cr_assert(live_a_minute());
-	out = &outages[1];
-	live_a_moment();
-	cr_expect_eq(deaf, 0, "our credentials' outage is taken for its silence");
-	for (int i = 1; i < SILENT_MIN; i++)
-		cr_assert(live_a_minute());
-	cr_expect_eq(deaf, 0, "it is not silent yet");
-	out = NULL; /* one answer, and it begins anew */
-	for (int i = 0; i < 3; i++)
-		cr_assert(live_a_minute());
-	out = &outages[1];
-	for (int i = 0; i < SILENT_MIN; i++)
-		cr_assert(live_a_minute());
-	cr_expect_eq(deaf, 0, "it has answered since");
-	for (int i = 0; i < SILENT_MIN && deaf == 0; i++)
-		live_a_minute();
-	cr_expect_gt(deaf, 0, "it was never silent");
 }
 
 /* --- time that is over ----------------------------------------------------------------
