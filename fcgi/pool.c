@@ -1,101 +1,34 @@
 #include "fcgi/pool.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <grp.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
+#include "core/base/listener.h"
 #include "core/op/world.h"
 #include "fcgi/app.h"
 #include "fcgi/dispatch.h"
 
 enum {
-	BACKLOG = 1024,
 	DRAIN_MS = 20000,
 	/* How often a worker that does not know its account looks again. */
 	LOCATE_EVERY_MS = 2000,
 	DATABASE_MS = 20000 /* for one statement */
 };
 
-static const char *const names[POOLS] = {"fcgi", "fcgi-slow"};
+static const char *const sockets[POOLS] = {"fcgi.sock", "fcgi-slow.sock"};
 static const char handed_down[] = "INSTANTSTART_LISTENERS";
 
 /* --- sockets ------------------------------------------------------------- */
 
-/* Only the owner and the group (nginx's) may connect. */
-static bool restrict_access(const struct config *cfg, const char *path, struct err *e)
-{
-	const struct group *g;
-
-	if (cfg->socket_group && *cfg->socket_group) {
-		g = getgrnam(cfg->socket_group);
-		if (!g || chown(path, (uid_t)-1, g->gr_gid) != 0)
-			return err_set(e, ERR_CONFIG,
-				       "%s cannot be assigned to the group %s", path,
-				       cfg->socket_group);
-	}
-	if (chmod(path, 0660) != 0)
-		return err_set(e, ERR_CONFIG, "chmod %s: %s", path, strerror(errno));
-	return true;
-}
-
-static bool listen_at(const struct config *cfg, const char *name, int *ret, struct err *e)
-{
-	struct sockaddr_un at = {.sun_family = AF_UNIX};
-	const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	mode_t before;
-	bool ok;
-
-	if (snprintf(at.sun_path, sizeof(at.sun_path), "%s/%s.sock", cfg->run_dir,
-		     name) >= (int)sizeof(at.sun_path))
-		return err_set(e, ERR_CONFIG, "%s is too long for a socket's path",
-			       cfg->run_dir);
-	/* We hold the lock, so whoever has left it here is gone. */
-	unlink(at.sun_path);
-	before = umask(0177);
-	ok = fd >= 0 && bind(fd, (const struct sockaddr *)&at, sizeof(at)) == 0;
-	umask(before);
-	if (!ok)
-		return err_set(e, ERR_CONFIG, "%s: %s", at.sun_path, strerror(errno));
-	/* Access before listening: nobody connects in between. */
-	if (!restrict_access(cfg, at.sun_path, e))
-		return false;
-	if (listen(fd, BACKLOG) != 0)
-		return err_set(e, ERR_CONFIG, "listen: %s", strerror(errno));
-	*ret = fd;
-	return true;
-}
-
 bool pools_listen(struct pools *p, struct err *e)
 {
-	const char *given = getenv(handed_down);
-
-	if (given && sscanf(given, "%d %d", &p->listener[0], &p->listener[1]) == POOLS) {
-		unsetenv(handed_down);
-		for (int i = 0; i < POOLS; i++)
-			fcntl(p->listener[i], F_SETFD, FD_CLOEXEC);
-		return true;
-	}
-	for (int i = 0; i < POOLS; i++)
-		if (!listen_at(p->cfg, names[i], &p->listener[i], e))
-			return false;
-	return true;
+	return listeners_open(sockets, p->listener, POOLS, handed_down, p->cfg, e);
 }
 
 void pools_hand_down(const struct pools *p)
 {
-	char text[64];
-
-	for (int i = 0; i < POOLS; i++)
-		fcntl(p->listener[i], F_SETFD, 0);
-	snprintf(text, sizeof(text), "%d %d", p->listener[0], p->listener[1]);
-	setenv(handed_down, text, 1);
+	listeners_hand_down(p->listener, POOLS, handed_down);
 }
 
 /* --- workers ------------------------------------------------------------- */

@@ -5,18 +5,13 @@
  *                                RUN_DIR/live-ws.sock (WebSockets), until SIGTERM
  *   instantstart-live --help
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <grp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "core/base/config.h"
+#include "core/base/listener.h"
 #include "core/base/log.h"
 #include "core/base/prefork.h"
 #include "core/json/tree.h"
@@ -24,10 +19,13 @@
 
 enum { FILES_MAX = 16384 };
 
+enum { WAITING, WEBSOCKETS, SOCKETS };
+static const char *const sockets[SOCKETS] = {"live.sock", "live-ws.sock"};
+
 struct program {
 	struct config cfg;
 	struct log log;
-	int listener, ws_listener;
+	int listener[SOCKETS];
 	int lock_fd;
 	char *const *argv;
 	char image[4096]; /* what SIGHUP starts */
@@ -42,58 +40,11 @@ static int fail(const struct err *e)
 	return 1;
 }
 
-static bool listen_at(const struct config *cfg, const char *name, int *ret, struct err *e)
-{
-	struct sockaddr_un at = {.sun_family = AF_UNIX};
-	const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	const struct group *g = NULL;
-	mode_t before;
-	bool ok;
-
-	if (snprintf(at.sun_path, sizeof(at.sun_path), "%s/%s", cfg->run_dir, name) >=
-	    (int)sizeof(at.sun_path))
-		return err_set(e, ERR_CONFIG, "%s is too long for a socket's path",
-			       cfg->run_dir);
-	if (cfg->socket_group && *cfg->socket_group) {
-		g = getgrnam(cfg->socket_group);
-		if (!g)
-			return err_set(e, ERR_CONFIG, "No group %s", cfg->socket_group);
-	}
-	/* We hold the lock, so whoever has left it here is gone. */
-	unlink(at.sun_path);
-	before = umask(0177);
-	ok = fd >= 0 && bind(fd, (const struct sockaddr *)&at, sizeof(at)) == 0;
-	umask(before);
-	if (!ok || (g && chown(at.sun_path, (uid_t)-1, g->gr_gid) != 0) ||
-	    chmod(at.sun_path, 0660) != 0 || listen(fd, 1024) != 0)
-		return err_set(e, ERR_CONFIG, "%s: %s", at.sun_path, strerror(errno));
-	*ret = fd;
-	return true;
-}
-
-static bool listen_all(struct program *g, struct err *e)
-{
-	const char *given = getenv(handed_down);
-
-	if (given && sscanf(given, "%d %d", &g->listener, &g->ws_listener) == 2) {
-		unsetenv(handed_down);
-		fcntl(g->listener, F_SETFD, FD_CLOEXEC);
-		fcntl(g->ws_listener, F_SETFD, FD_CLOEXEC);
-		return true;
-	}
-	return listen_at(&g->cfg, "live.sock", &g->listener, e) &&
-	       listen_at(&g->cfg, "live-ws.sock", &g->ws_listener, e);
-}
-
 static char *const *reload(void *ctx)
 {
 	const struct program *g = ctx;
-	char text[64];
 
-	fcntl(g->listener, F_SETFD, 0);
-	fcntl(g->ws_listener, F_SETFD, 0);
-	snprintf(text, sizeof(text), "%d %d", g->listener, g->ws_listener);
-	setenv(handed_down, text, 1);
+	listeners_hand_down(g->listener, SOCKETS, handed_down);
 	return g->argv;
 }
 
@@ -112,7 +63,8 @@ static int work(void *ctx, int slot, int stop_fd)
 		files.rlim_cur = files.rlim_max < FILES_MAX ? files.rlim_max : FILES_MAX;
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
-	if (!serve(&g->cfg, &g->log, g->listener, g->ws_listener, stop_fd, &e)) {
+	if (!serve(&g->cfg, &g->log, g->listener[WAITING], g->listener[WEBSOCKETS],
+		   stop_fd, &e)) {
 		log_err(&g->log, "serve", &e);
 		return 1;
 	}
@@ -157,7 +109,8 @@ int main(int argc, char **argv)
 			     .program = "instantstart-live"};
 	if (!prefork_lock(arena_printf(&a, "%s/live.pid", g.cfg.run_dir), &g.lock_fd,
 			  &e) ||
-	    !listen_all(&g, &e) || !prefork_run(&master, &e))
+	    !listeners_open(sockets, g.listener, SOCKETS, handed_down, &g.cfg, &e) ||
+	    !prefork_run(&master, &e))
 		return fail(&e);
 	arena_free(&a);
 	return 0;

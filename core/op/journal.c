@@ -208,13 +208,6 @@ bool journal_intent(struct db *db, struct arena *a, const struct claim *c,
 
 /* --- settle ------------------------------------------------------------- */
 
-static const char *const verdict_names[] = {
-	[VERDICT_ADVANCE] = "advance", [VERDICT_WAIT] = "wait",
-	[VERDICT_RETRY] = "retry",     [VERDICT_SPAWN] = "spawn",
-	[VERDICT_HOLD] = "hold",       [VERDICT_FAIL] = "fail",
-	[VERDICT_DONE] = "done",       [VERDICT_CANCELLED] = "cancelled",
-};
-
 static const char *const outcome_names[] = {
 	[EFFECT_DONE] = "done",
 	[EFFECT_REFUSED] = "refused",
@@ -271,7 +264,7 @@ static void put_verdict(json_t *o, const struct settlement *s)
 {
 	const struct verdict *v = &s->ctx->verdict;
 
-	json_put_str(o, "verdict", verdict_names[v->kind]);
+	json_put_str(o, "verdict", verdict_name(v->kind));
 	json_put_int(o, "due_ms", s->due_ms);
 	if (v->kind == VERDICT_WAIT)
 		json_put_str(o, "waiting_for",

@@ -32,6 +32,19 @@ int64_t step_deadline_s(const struct step *s)
 	return own > cloud ? own : cloud;
 }
 
+const char *verdict_name(enum verdict_kind kind)
+{
+	static const char *const names[] = {
+		[VERDICT_NONE] = "none",           [VERDICT_ADVANCE] = "advance",
+		[VERDICT_WAIT] = "wait",           [VERDICT_RETRY] = "retry",
+		[VERDICT_SPAWN] = "spawn",         [VERDICT_HOLD] = "hold",
+		[VERDICT_FAIL] = "fail",           [VERDICT_DONE] = "done",
+		[VERDICT_CANCELLED] = "cancelled",
+	};
+
+	return names[kind];
+}
+
 const char *effect_class_name(enum effect_class c)
 {
 	switch (c) {

@@ -65,6 +65,9 @@ enum verdict_kind {
 	VERDICT_CANCELLED
 };
 
+/* As it is stored and logged. */
+const char *verdict_name(enum verdict_kind kind);
+
 struct verdict {
 	enum verdict_kind kind;
 	const char *step; /* ADVANCE: NULL is the next row */

@@ -90,19 +90,6 @@ static void find_rows(struct walk *w)
 			"Run the version that accepted the operation, then retry it.");
 }
 
-static const char *verdict_name(enum verdict_kind kind)
-{
-	static const char *const name[] = {
-		[VERDICT_NONE] = "none",           [VERDICT_ADVANCE] = "advance",
-		[VERDICT_WAIT] = "wait",           [VERDICT_RETRY] = "retry",
-		[VERDICT_SPAWN] = "spawn",         [VERDICT_HOLD] = "hold",
-		[VERDICT_FAIL] = "fail",           [VERDICT_DONE] = "done",
-		[VERDICT_CANCELLED] = "cancelled",
-	};
-
-	return name[kind];
-}
-
 static void log_step(const struct walk *w)
 {
 	const struct verdict *v = &w->ctx.verdict;
