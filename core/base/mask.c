@@ -421,7 +421,7 @@ static bool has_long_run(struct str s)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < s.n && n < 40; i++)
+	for (size_t i = 0; s.p && i < s.n && n < 40; i++)
 		n = mask_is_base64((unsigned char)s.p[i]) ? n + 1 : 0;
 	return n >= 40;
 }

@@ -191,8 +191,8 @@ json_t *capability_input_schema(const struct capability *cap, bool mcp, struct a
 		memcpy(all, cap->in, own * sizeof(*all));
 	if (n > own)
 		memcpy(all + own, options, (n - own) * sizeof(*all));
-	/* What a model need not read: the options are the same in every tool, and of a long
-	 * pattern the sentence says more. The check knows all of them. */
+	/* What a model need not read: the options are the same in every tool, and of a
+	 * long pattern the sentence says more. The check knows all of them. */
 	for (size_t i = 0; mcp && i < n; i++)
 		if (i >= own || (all[i].pattern && strlen(all[i].pattern) > PATTERN_READ))
 			all[i].pattern = NULL;

@@ -222,6 +222,7 @@ void runner_look(struct runner *r, const struct exchange *x, struct arena *a,
 		 struct answer *ret)
 {
 	const int64_t silent_ms = runner_open_ms(r, x, a);
+	const long long next_s = silent_ms / 1000 + 1;
 
 	if (silent_ms == 0) {
 		runner_call(r, x, NULL, a, ret);
@@ -234,7 +235,7 @@ void runner_look(struct runner *r, const struct exchange *x, struct arena *a,
 		.code = "",
 		.request_id = "",
 		.message = arena_printf(a, "no answer recently, next attempt in %lld s",
-					(long long)(silent_ms / 1000 + 1)),
+					next_s),
 		.errc = ERR_CLOUD_UNREACHABLE};
 }
 

@@ -182,8 +182,10 @@ static void read_on(struct walk *w, int64_t due_ms)
 
 void walk_silent(struct walk *w, const struct exchange *x, int64_t due_ms)
 {
+	const long long due_s = due_ms / 1000 + 1;
+
 	step_wait(&w->ctx, 0, "%s: no answer recently, next attempt in %lld s",
-		  exchange_name(x, w->a), (long long)(due_ms / 1000 + 1));
+		  exchange_name(x, w->a), due_s);
 	w->ctx.verdict.due_ms = due_ms;
 	w->exact_due = true;
 }

@@ -142,12 +142,11 @@ static const char *held(struct step_ctx *c)
 /* Why it is not known what the lock keeps; NULL: it is. */
 static const char *lock_unread(struct step_ctx *c)
 {
-	const json_t *v;
 	size_t n = 0;
 
 	if (saw_refused(c, "lock"))
 		return saw_why(c, "lock");
-	for (; has_lock(c) && n < LOCKS_MAX && (v = looked_at(c, n)); n++)
+	for (; has_lock(c) && n < LOCKS_MAX && looked_at(c, n); n++)
 		if (!saw_ok(c, lock_key(c, n)))
 			return saw_why(c, lock_key(c, n));
 	return n == LOCKS_MAX && looked_at(c, n)

@@ -170,7 +170,7 @@ bool definitions_absorb(struct step_ctx *c, const struct answer *a)
 	const char *name;
 	struct err *e;
 
-	if (!str_starts(c->item ? c->item : "", DEFINES))
+	if (!c->item || !str_starts(c->item, DEFINES))
 		return false;
 	if (a->ok) {
 		step_goto(c, c->step->name);

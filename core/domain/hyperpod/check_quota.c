@@ -139,9 +139,10 @@ static void no_room(struct step_ctx *c, const json_t *quota, double limit, int64
 {
 	/* Of a group that gets more, those that it has are not asked for. */
 	const int64_t count = wish_count(c), had = count - wish_more(c);
+	const long long in_use = used + had;
 	struct err *e = step_fail(
 		c, ERR_QUOTA, "The quota \"%s\" is %.0f: %lld in use%s, %lld needed",
-		wanted(c, first_type(c)), limit, (long long)(used + had),
+		wanted(c, first_type(c)), limit, in_use,
 		had > 0 ? arena_printf(c->arena, " (%lld of them by this group)",
 				       (long long)had)
 			: "",

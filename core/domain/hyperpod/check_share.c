@@ -91,13 +91,13 @@ static void judge_pods(struct step_ctx *c, const json_t *type, int64_t slots)
 	const int64_t count = wish_count(c);
 	const int64_t each = footprint_of_node(type).pods, once = once_here(c).pods;
 	const int64_t left = slots > each ? count * (slots - each) : 0;
+	const json_int_t all = count * slots, ours = count * each + once,
+			 others = left - once;
 
 	step_event(c, "pods",
 		   json_pack("{s:s, s:I, s:I, s:I, s:s}", "instance_type",
-			     name_of(c, type), "slots", (json_int_t)(count * slots),
-			     "components", (json_int_t)(count * each + once), "left",
-			     (json_int_t)(left - once), "verdict",
-			     left < once ? "does_not_fit" : "fits"));
+			     name_of(c, type), "slots", all, "components", ours, "left",
+			     others, "verdict", left < once ? "does_not_fit" : "fits"));
 	if (left < once)
 		step_warn(
 			c,

@@ -64,7 +64,8 @@ const char *path_s3_uri(struct arena *a, const char *text, const char **ret_why)
 	const size_t scheme = strlen("s3://");
 	const char *z;
 
-	if (strncasecmp(text, "s3://", scheme) || !text[scheme] || text[scheme] == '/') {
+	if (strncasecmp(text, "s3://", scheme) != 0 || !text[scheme] ||
+	    text[scheme] == '/') {
 		*ret_why = "is not a location in S3";
 		return NULL;
 	}
