@@ -8,6 +8,9 @@
 #ifndef INSTANTSTART_DOMAIN_PAGE_H
 #define INSTANTSTART_DOMAIN_PAGE_H
 
+#include <jansson.h>
+
+#include "core/base/arena.h"
 #include "core/json/field.h"
 
 #define PAGE_LIMIT(S)                                                                    \
@@ -17,6 +20,23 @@
 #define PAGE_CURSOR(S, ...)                                                              \
 	FIELD(S, cursor, __VA_ARGS__, .doc = "next_cursor of the previous page.")
 #define PAGE_FIELDS(S, ...) PAGE_LIMIT(S), PAGE_CURSOR(S, __VA_ARGS__)
+
+/*
+ * For lists that a handler has whole: most fit on one page. The cursor is "where/name" of
+ * the last item; page_cut() makes it.
+ */
+#define PAGE_WHOLE_FIELDS(S)                                                             \
+	FIELD(S, limit, .min = 1, .max = 100, .dflt = "100",                             \
+	      .doc = "Maximum number of items per page."),                               \
+		PAGE_CURSOR(S, .pattern = "[0-9]{1,6}/.{0,512}")
+
+/*
+ * Leaves one page in `items`, which are in a stable order; `key` is the text member that
+ * names one. The next page begins behind the cursor's item wherever it is by then, so
+ * that what came or went before it repeats and skips nothing. Returns next_cursor, null on the last page; of the arena.
+ */
+json_t *page_cut(struct arena *a, json_t *items, const char *key, int64_t limit,
+		 const char *cursor);
 
 #define PAGE_OUT(item_fields)                                                            \
 	{.name = "items",                                                                \

@@ -92,6 +92,34 @@ test('the list comes from the catalog, by pages and filters, and says how old it
 		assert.deepEqual([r.json.field, r.json.seen], [`/${filter}`, value]);
 		assert.match(r.json.expected, expected);
 	}
+	/* So with every list whose values are known. */
+	for (const [path, field, expected] of [[`${AT}/pods?namespace=defaultt`, '/namespace', /did you mean default\?/],
+		[`${AT}/pending-pods?namespace=nowhere-at-all`, '/namespace', /a namespace of the cluster/],
+		[`${AT}/events?group=worker`, '/group', /did you mean workers/],
+		['/api/v1/operations?cluster=no-such-cluster', '/cluster', /list_clusters|did you mean/],
+		['/api/v1/instance-types?name=p99', '/name', /did you mean|such as p5/],
+		['/api/v1/instance-types?zone=us-west-2', '/zone', /did you mean us-west-2/]]) {
+		const r = await call(s, 'GET', path, {role: 'viewer'});
+
+		assert.deepEqual([r.status, r.json.field], [400, field], `${path}: ${r.text}`);
+		assert.match(r.json.expected, expected);
+	}
+	/* Lists that are read whole have pages too. */
+	for (const path of [`${AT}/groups`, '/api/v1/zones', '/api/v1/instance-types', `${AT}/storages`, `${AT}/node-pools`, `${AT}/node-classes`]) {
+		const get = async query => (await call(s, 'GET', `${path}?${new URLSearchParams(query)}`, {role: 'viewer'})).json;
+		const whole = await get({}), walked = [];
+
+		assert.equal(whole.next_cursor, null, path);
+		for (let page = await get({limit: 1}); ; page = await get({limit: 1, cursor: page.next_cursor})) {
+			assert(page.items.length <= 1, path);
+			walked.push(...page.items);
+			if (!page.next_cursor)
+				break;
+		}
+		const named = list => list.map(x => x.name ?? x.instance_type);
+
+		assert.deepEqual(named(walked), named(whole.items), path);
+	}
 	assert.equal((await list('?health=UnschedulablePendingReboot')).items.length, 0);
 	assert.equal((await list('?zone=us-west-2d')).items.length, 0);
 	const never = await call(s, 'GET', `${AT}/events?after=2026-01-02T00:00:00Z&before=2026-01-01T00:00:00Z`, {role: 'viewer'});

@@ -5,6 +5,7 @@
 #include "core/domain/not_known.h"
 #include "core/domain/offer/cached.h"
 #include "core/domain/offer/quota_name.h"
+#include "core/domain/page.h"
 #include "core/domain/site/cluster.h"
 #include "core/domain/site/group_in.h"
 #include "core/json/tree.h"
@@ -15,6 +16,12 @@ enum { TYPES_AGE_S = 6 * 3600 };
 
 struct of_cluster {
 	const char *cluster;
+};
+
+struct list_groups {
+	const char *cluster;
+	int64_t limit;
+	const char *cursor;
 };
 
 struct of_group {
@@ -57,25 +64,20 @@ static bool put_joins(struct call *c, const char *cluster, json_t *items, struct
 /* --- list_instance_groups --------------------------------------------------------- */
 
 static const struct field list_groups_in[] = {
-	FIELD_CLUSTER_OR_SELECTED(struct of_cluster, cluster), FIELD_END};
+	FIELD_CLUSTER_OR_SELECTED(struct list_groups, cluster),
+	PAGE_WHOLE_FIELDS(struct list_groups), FIELD_END};
 
-static const struct field list_groups_out[] = {
-	{.name = "items",
-	 .type = FIELD_OBJECT,
-	 .flags = FIELD_REQUIRED | FIELD_MANY,
-	 .fields = group_item_out,
-	 .doc = "Groups in SageMaker's order."},
-	OUT("next_cursor", FIELD_STR, .flags = FIELD_REQUIRED | FIELD_NULLABLE,
-	    .doc = "Always null: all groups fit on one page."),
-	OUT("observed_at", FIELD_STR, .flags = FIELD_REQUIRED,
-	    .doc = "Time of the observation."),
-	FIELD_END};
+static const struct field list_groups_out[] = {PAGE_OUT(group_item_out),
+					       OUT("observed_at", FIELD_STR,
+						   .flags = FIELD_REQUIRED,
+						   .doc = "Time of the observation."),
+					       FIELD_END};
 
 static bool run_list_groups(struct call *c, const void *in, struct reply *ret,
 			    struct err *e)
 {
-	const struct of_cluster *q = in;
-	json_t *cluster, *items = json_new_list(c->arena), *g;
+	const struct list_groups *q = in;
+	json_t *cluster, *items = json_new_list(c->arena), *g, *next;
 	struct cluster k;
 	char at[TIME_TEXT];
 	size_t i;
@@ -84,11 +86,12 @@ static bool run_list_groups(struct call *c, const void *in, struct reply *ret,
 		return false;
 	json_array_foreach(json_at(cluster, "InstanceGroups"), i, g)
 		json_array_append(items, group_item(c->arena, cluster, g));
+	next = page_cut(c->arena, items, "name", q->limit, q->cursor);
 	if (!put_joins(c, k.name, items, e))
 		return false;
 	reply_tree(c, ret,
-		   json_packf(c->arena, "{s:O, s:n, s:s}", "items", items, "next_cursor",
-			      "observed_at",
+		   json_packf(c->arena, "{s:O, s:O, s:s}", "items", items, "next_cursor",
+			      next, "observed_at",
 			      time_rfc3339(c->clock->wall_ms(c->clock), at)));
 	return true;
 }
@@ -103,9 +106,9 @@ const struct capability cap_list_instance_groups = {
 	       "software, as reported by SageMaker.",
 	.effect = CAP_READ,
 	.role = ROLE_VIEWER,
-	.flags = CAP_CLOUD,
+	.flags = CAP_CLOUD | CAP_LIST,
 	.in = list_groups_in,
-	.in_size = sizeof(struct of_cluster),
+	.in_size = sizeof(struct list_groups),
 	.out = list_groups_out,
 	.run = run_list_groups,
 };

@@ -1,7 +1,12 @@
 #include "core/domain/karpenter/live.h"
 
+#include "core/domain/site/cluster_in.h"
 #include "core/json/tree.h"
 #include "core/op/runner.h"
+
+const struct field live_list_in[] = {
+	FIELD_CLUSTER_OR_SELECTED(struct live_list_in, cluster),
+	PAGE_WHOLE_FIELDS(struct live_list_in), FIELD_END};
 
 const struct field live_condition_out[] = {
 	OUT("type", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Type of the condition."),

@@ -66,13 +66,6 @@ const struct capability cap_create_node_class = {
 /* --- list_node_classes ---------------------------------------------------------------
  */
 
-struct of_cluster {
-	const char *cluster;
-};
-
-static const struct field list_in[] = {
-	FIELD_CLUSTER_OR_SELECTED(struct of_cluster, cluster), FIELD_END};
-
 static const struct field group_out[] = {
 	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name of the group."),
 	OUT("instance_types", FIELD_STRS, .flags = FIELD_REQUIRED,
@@ -110,8 +103,8 @@ static const struct field list_out[] = {LIVE_LIST_OUT(class_out), FIELD_END};
 
 static bool run_list(struct call *c, const void *in, struct reply *ret, struct err *e)
 {
-	const struct of_cluster *q = in;
-	json_t *classes, *pools, *items = json_new_list(c->arena), *v;
+	const struct live_list_in *q = in;
+	json_t *classes, *pools, *items = json_new_list(c->arena), *v, *next;
 	struct kube_target t;
 	bool served, pools_served;
 	size_t i;
@@ -123,9 +116,10 @@ static bool run_list(struct call *c, const void *in, struct reply *ret, struct e
 		return false;
 	json_array_foreach(classes, i, v)
 		json_push(items, node_class_row(c->arena, v, pools));
+	next = page_cut(c->arena, items, "name", q->limit, q->cursor);
 	reply_tree(c, ret,
-		   json_packf(c->arena, "{s:O, s:b, s:n}", "items", items, "served",
-			      served, "next_cursor"));
+		   json_packf(c->arena, "{s:O, s:O, s:b}", "items", items, "next_cursor",
+			      next, "served", served));
 	return true;
 }
 
@@ -139,9 +133,9 @@ const struct capability cap_list_node_classes = {
 	       "them.",
 	.effect = CAP_READ,
 	.role = ROLE_VIEWER,
-	.flags = CAP_CLOUD,
-	.in = list_in,
-	.in_size = sizeof(struct of_cluster),
+	.flags = CAP_CLOUD | CAP_LIST,
+	.in = live_list_in,
+	.in_size = sizeof(struct live_list_in),
 	.out = list_out,
 	.run = run_list,
 };

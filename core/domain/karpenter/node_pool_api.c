@@ -141,13 +141,6 @@ const struct capability cap_create_node_pool = {
 /* --- list_node_pools ------------------------------------------------------------------
  */
 
-struct of_cluster {
-	const char *cluster;
-};
-
-static const struct field list_in[] = {
-	FIELD_CLUSTER_OR_SELECTED(struct of_cluster, cluster), FIELD_END};
-
 static const struct field pool_out[] = {
 	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Name of the pool."),
 	OUT("state", FIELD_STR, .flags = FIELD_REQUIRED,
@@ -185,8 +178,8 @@ static const struct field list_out[] = {LIVE_LIST_OUT(pool_out), FIELD_END};
 
 static bool run_list(struct call *c, const void *in, struct reply *ret, struct err *e)
 {
-	const struct of_cluster *q = in;
-	json_t *pools, *items = json_new_list(c->arena), *v;
+	const struct live_list_in *q = in;
+	json_t *pools, *items = json_new_list(c->arena), *v, *next;
 	struct kube_target t;
 	bool served;
 	size_t i;
@@ -196,9 +189,10 @@ static bool run_list(struct call *c, const void *in, struct reply *ret, struct e
 		return false;
 	json_array_foreach(pools, i, v)
 		json_push(items, node_pool_row(c->arena, v));
+	next = page_cut(c->arena, items, "name", q->limit, q->cursor);
 	reply_tree(c, ret,
-		   json_packf(c->arena, "{s:O, s:b, s:n}", "items", items, "served",
-			      served, "next_cursor"));
+		   json_packf(c->arena, "{s:O, s:O, s:b}", "items", items, "next_cursor",
+			      next, "served", served));
 	return true;
 }
 
@@ -211,9 +205,9 @@ const struct capability cap_list_node_pools = {
 	.doc = "Lists the node pools of the autoscaler with their usage and limits.",
 	.effect = CAP_READ,
 	.role = ROLE_VIEWER,
-	.flags = CAP_CLOUD,
-	.in = list_in,
-	.in_size = sizeof(struct of_cluster),
+	.flags = CAP_CLOUD | CAP_LIST,
+	.in = live_list_in,
+	.in_size = sizeof(struct live_list_in),
 	.out = list_out,
 	.run = run_list,
 };

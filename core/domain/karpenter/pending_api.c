@@ -207,6 +207,9 @@ static bool run_list(struct call *c, const void *in, struct reply *ret, struct e
 	if (!pod_target(c, q->cluster, &t, NULL, e) ||
 	    !waiting_pods(c, &t, q, pods, &next, e))
 		return false;
+	if (!q->cursor && json_array_size(pods) == 0 &&
+	    !pod_namespace_can_be(c, &t, q->namespace, e))
+		return false;
 	if (json_array_size(pods))
 		read_world(c, q->cluster, &t, &w, answer);
 	json_array_foreach(pods, i, pod)

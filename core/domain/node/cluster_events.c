@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "core/base/nearest.h"
 #include "core/domain/hyperpod/hyperpod.h"
 #include "core/domain/node/node_action.h"
 #include "core/domain/node/node_out.h"
@@ -203,6 +204,33 @@ static json_t *items_of(struct call *c, const struct list_events *q, const char 
 	return items;
 }
 
+/* For a page that is empty: false when the cluster has no such group. True when that is
+ * not known. */
+static bool group_can_be(struct call *c, const char *hyperpod, const char *group,
+			 struct err *e)
+{
+	struct nearest n = {.wanted = group};
+	struct err ignored = {0};
+	json_t *cluster, *v;
+	size_t i;
+
+	if (!group || !aws_read(c->cloud->aws, AWS_SAGEMAKER_DescribeCluster,
+				json_packf(c->arena, "{s:s}", "ClusterName", hyperpod),
+				call_read_deadline(c), c->arena, &cluster, &ignored))
+		return true;
+	json_array_foreach(json_at(cluster, "InstanceGroups"), i, v) {
+		const char *name = json_str_or(v, "InstanceGroupName", "");
+
+		if (streq(name, group))
+			return true;
+		nearest_offer(&n, name);
+	}
+	err_set(e, ERR_INVALID_INPUT,
+		"There is no instance group %s, and no event of one", group);
+	return err_field(e, "/group", group,
+			 nearest_hint(&n, c->arena, "a name from list_instance_groups"));
+}
+
 static bool run_list_events(struct call *c, const void *in, struct reply *ret,
 			    struct err *e)
 {
@@ -215,6 +243,9 @@ static bool run_list_events(struct call *c, const void *in, struct reply *ret,
 		return false;
 	hyperpod = k.hyperpod_name ? k.hyperpod_name : k.name;
 	if (!build(c, q, hyperpod, &ask, e) || !cluster_events_read(c, ask, &out, e))
+		return false;
+	if (!q->cursor && json_len_at(out, "Events") == 0 &&
+	    !group_can_be(c, hyperpod, q->group, e))
 		return false;
 	reply_tree(c, ret,
 		   json_packf(c->arena, "{s:O, s:s?}", "items",

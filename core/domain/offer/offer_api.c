@@ -1,6 +1,7 @@
 /* What can be had: zones and instance types. */
 #include <string.h>
 
+#include "core/base/nearest.h"
 #include "core/domain/not_known.h"
 #include "core/domain/offer/cached.h"
 #include "core/domain/offer/instance_types.h"
@@ -19,11 +20,12 @@ enum { ZONES_AGE_S = 3600, TYPES_AGE_S = 6 * 3600, QUOTAS_AGE_S = 3600 };
 
 /* --- list_availability_zones ------------------------------------------------------- */
 
-struct nothing {
-	char unused;
+struct list_zones {
+	int64_t limit;
+	const char *cursor;
 };
 
-static const struct field zones_in[] = {FIELD_END};
+static const struct field zones_in[] = {PAGE_WHOLE_FIELDS(struct list_zones), FIELD_END};
 
 static const struct field zone_out[] = {
 	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED,
@@ -38,25 +40,19 @@ static const struct field zone_out[] = {
 	    .doc = "Whether EKS supports control planes in the zone."),
 	FIELD_END};
 
-#define ITEMS(sub, sentence)                                                             \
-	{                                                                                \
-		.name = "items", .type = FIELD_OBJECT,                                   \
-		.flags = FIELD_REQUIRED | FIELD_MANY, .fields = (sub), .doc = (sentence) \
-	}
-
 static const struct field zones_out[] = {
 	OUT("region", FIELD_STR, .flags = FIELD_REQUIRED, .doc = "Region name."),
-	ITEMS(zone_out, "Zones, sorted by name."), OBSERVED_AT, FIELD_END};
+	PAGE_OUT(zone_out), OBSERVED_AT, FIELD_END};
 
 static bool run_zones(struct call *c, const void *in, struct reply *ret, struct err *e)
 {
-	json_t *out, *items = json_new_list(c->arena);
+	const struct list_zones *q = in;
+	json_t *out, *items = json_new_list(c->arena), *next;
 	int64_t at_ms;
 	char at[TIME_TEXT];
 	size_t i;
 	json_t *z;
 
-	(void)in;
 	if (!cached_read(c, AWS_EC2_DescribeAvailabilityZones, NULL, ZONES_AGE_S, &out,
 			 &at_ms, e))
 		return false;
@@ -69,9 +65,11 @@ static bool run_zones(struct call *c, const void *in, struct reply *ret, struct 
 				    "state", json_str_or(z, "State", "unknown"),
 				    "control_plane", zone_takes_eks(z)));
 	}
+	next = page_cut(c->arena, items, "name", q->limit, q->cursor);
 	reply_tree(c, ret,
-		   json_packf(c->arena, "{s:s, s:O, s:s}", "region", c->where->region,
-			      "items", items, "observed_at", time_rfc3339(at_ms, at)));
+		   json_packf(c->arena, "{s:s, s:O, s:O, s:s}", "region",
+			      c->where->region, "items", items, "next_cursor", next,
+			      "observed_at", time_rfc3339(at_ms, at)));
 	return true;
 }
 
@@ -85,9 +83,9 @@ const struct capability cap_list_availability_zones = {
 	       "opted-in local zones.",
 	.effect = CAP_READ,
 	.role = ROLE_VIEWER,
-	.flags = CAP_CLOUD,
+	.flags = CAP_CLOUD | CAP_LIST,
 	.in = zones_in,
-	.in_size = sizeof(struct nothing),
+	.in_size = sizeof(struct list_zones),
 	.out = zones_out,
 	.run = run_zones,
 };
@@ -99,6 +97,8 @@ struct list_types {
 	const char *zone;
 	const char *name;
 	bool gpu_only;
+	int64_t limit;
+	const char *cursor;
 };
 
 static const struct field types_in[] = {
@@ -106,7 +106,8 @@ static const struct field types_in[] = {
 	      .doc = "Only types offered in this zone (name or ID)."),
 	FIELD(struct list_types, name, .max = 40, .example = "\"p5\"",
 	      .doc = "Only types whose name contains this text."),
-	FIELD(struct list_types, gpu_only, .doc = "Only types with GPUs."), FIELD_END};
+	FIELD(struct list_types, gpu_only, .doc = "Only types with GPUs."),
+	PAGE_WHOLE_FIELDS(struct list_types), FIELD_END};
 
 static const struct field type_out[] = {
 	OUT("instance_type", FIELD_STR, .flags = FIELD_REQUIRED,
@@ -126,9 +127,8 @@ static const struct field type_out[] = {
 	OUT("left", FIELD_NUM, .doc = "Nodes that the quota still allows."),
 	FIELD_END};
 
-static const struct field types_out[] = {
-	ITEMS(type_out, "Instance types, sorted by name."), OBSERVED_AT, NOT_KNOWN_OUT,
-	FIELD_END};
+static const struct field types_out[] = {PAGE_OUT(type_out), OBSERVED_AT, NOT_KNOWN_OUT,
+					 FIELD_END};
 
 struct offers {
 	json_t *types, *offerings, *quotas, *zones;
@@ -288,11 +288,40 @@ static json_t *sorted(struct call *c, json_t *list)
 	return out;
 }
 
+/* False: no type of any zone has this text in its name, and an empty list would read as
+ * "none of them is offered". */
+static bool name_can_be(struct call *c, const struct offers *o, const char *name,
+			struct err *e)
+{
+	struct nearest n = {.wanted = name};
+	size_t i;
+	json_t *t;
+
+	if (!name)
+		return true;
+	json_array_foreach(o->types, i, t) {
+		json_t *row = describe_type(c, o, t);
+		const char *one =
+			arena_strdup(c->arena, json_str_or(row, "instance_type", ""));
+
+		json_decref(row);
+		if (strstr(one, name))
+			return true;
+		nearest_offer(&n, one);
+		/* People leave out the prefix, or give the family alone. */
+		nearest_offer(&n, str_starts(one, "ml.") ? one + 3 : one);
+	}
+	err_set(e, ERR_INVALID_INPUT, "No instance type of HyperPod has %s in its name",
+		name);
+	return err_field(e, "/name", name,
+			 nearest_hint(&n, c->arena, "a part of a name, such as p5"));
+}
+
 static bool run_types(struct call *c, const void *in, struct reply *ret, struct err *e)
 {
 	const struct list_types *q = in;
 	const json_t *zone = NULL;
-	json_t *items = json_new_list(c->arena), *t;
+	json_t *items = json_new_list(c->arena), *t, *next;
 	json_t *answer = json_new_object(c->arena);
 	struct offers o;
 	int64_t at_ms;
@@ -302,11 +331,19 @@ static bool run_types(struct call *c, const void *in, struct reply *ret, struct 
 	if (!read_offers(c, q->zone != NULL, &o, &at_ms, answer, e))
 		return false;
 	if (q->zone && !(zone = zone_find(o.zones, q->zone))) {
+		struct nearest n = {.wanted = q->zone};
+
+		json_array_foreach(o.zones, i, t)
+			nearest_offer(&n, json_str_or(t, "ZoneName", ""));
 		err_set(e, ERR_INVALID_INPUT, "%s is not a zone of %s", q->zone,
 			c->where->region);
-		return err_field(e, "/zone", q->zone,
-				 "a name or ID from list_availability_zones");
+		return err_field(
+			e, "/zone", q->zone,
+			nearest_hint(&n, c->arena,
+				     "a name or ID from list_availability_zones"));
 	}
+	if (!name_can_be(c, &o, q->name, e))
+		return false;
 	json_array_foreach(o.types, i, t) {
 		json_t *row = describe_type(c, &o, t);
 
@@ -320,7 +357,10 @@ static bool run_types(struct call *c, const void *in, struct reply *ret, struct 
 		else
 			json_push(items, row);
 	}
-	json_put(answer, "items", json_incref(sorted(c, items)));
+	items = sorted(c, items);
+	next = page_cut(c->arena, items, "instance_type", q->limit, q->cursor);
+	json_put(answer, "items", json_incref(items));
+	json_put(answer, "next_cursor", json_incref(next));
 	json_put_str(answer, "observed_at", time_rfc3339(at_ms, at));
 	reply_tree(c, ret, answer);
 	return true;
@@ -336,7 +376,7 @@ const struct capability cap_list_instance_types = {
 	       "interfaces, zones, quota and remaining quota.",
 	.effect = CAP_READ,
 	.role = ROLE_VIEWER,
-	.flags = CAP_CLOUD,
+	.flags = CAP_CLOUD | CAP_LIST,
 	.in = types_in,
 	.in_size = sizeof(struct list_types),
 	.out = types_out,

@@ -53,16 +53,54 @@ static bool is_kind(struct call *c, const char *kind, struct err *e)
 				      "for example create_cluster"));
 }
 
+static bool is_cluster(struct call *c, const char *name, struct err *e)
+{
+	struct nearest n = {.wanted = name};
+	struct db_rows rows;
+
+	if (!DB(c->db, c->arena, &Q_cluster_mean, &rows, e, name, c->who->id))
+		return false;
+	if (rows.n > 0)
+		return true;
+	if (!db_query(c->db, c->arena, &Q_cluster_names, NULL, 0, &rows, e))
+		return false;
+	for (int i = 0; i < rows.n; i++)
+		nearest_offer(&n, db_text(&rows, i, "name"));
+	err_set(e, ERR_INVALID_INPUT, "There is no cluster named %s", name);
+	return err_field(e, "/cluster", name,
+			 nearest_hint(&n, c->arena, "a name from list_clusters"));
+}
+
+/* False: of a cluster that was never there; those of one that is gone stay. */
+static bool is_of_cluster(struct call *c, const struct list_operations *l,
+			  const json_t *doc, struct err *e)
+{
+	struct db_rows rows;
+	json_t *any;
+
+	if (!l->cluster || l->cursor || json_len_at(doc, "items"))
+		return true;
+	if (!DB(c->db, c->arena, &Q_operation_list, &rows, e, NULL, NULL, l->cluster,
+		NULL, number(c, 1)))
+		return false;
+	any = json_parse(c->arena, str_of(db_text(&rows, 0, "doc")), e);
+	return any && (json_len_at(any, "items") || is_cluster(c, l->cluster, e));
+}
+
 static bool run_list_operations(struct call *c, const void *in, struct reply *ret,
 				struct err *e)
 {
 	const struct list_operations *l = in;
 	struct db_rows rows;
+	const json_t *doc;
 
 	if (!is_kind(c, l->kind, e))
 		return false;
 	if (!DB(c->db, c->arena, &Q_operation_list, &rows, e, l->state, l->kind,
 		l->cluster, l->cursor, number(c, l->limit)))
+		return false;
+	doc = json_parse(c->arena, str_of(db_text(&rows, 0, "doc")), e);
+	if (!doc || !is_of_cluster(c, l, doc, e))
 		return false;
 	reply_text(ret, str_of(db_text(&rows, 0, "doc")));
 	return true;

@@ -7,6 +7,7 @@
 
 #include "core/base/clock.h"
 #include "core/domain/capability.h"
+#include "core/domain/page.h"
 #include "core/domain/site/cluster_in.h"
 #include "core/json/tree.h"
 #include "core/op/runner.h"
@@ -20,6 +21,8 @@ struct search {
 	int64_t duration_hours;
 	const char *starts_after;
 	const char *ends_before;
+	int64_t limit;
+	const char *cursor;
 };
 
 #define TIME_PATTERN                                                                     \
@@ -37,6 +40,7 @@ static const struct field search_in[] = {
 	FIELD(struct search, starts_after, .pattern = TIME_PATTERN,
 	      .example = "\"2027-01-05T00:00:00Z\"", .doc = "Earliest start."),
 	FIELD(struct search, ends_before, .pattern = TIME_PATTERN, .doc = "Latest end."),
+	PAGE_WHOLE_FIELDS(struct search),
 	FIELD_END};
 
 static const struct field part_out[] = {
@@ -60,13 +64,7 @@ static const struct field offering_out[] = {
 	 .doc = "Parts of the offering, each in one zone."},
 	FIELD_END};
 
-static const struct field search_out[] = {
-	{.name = "items",
-	 .type = FIELD_OBJECT,
-	 .flags = FIELD_REQUIRED | FIELD_MANY,
-	 .fields = offering_out,
-	 .doc = "Offerings available now. Can be empty."},
-	FIELD_END};
+static const struct field search_out[] = {PAGE_OUT(offering_out), FIELD_END};
 
 static void copy(json_t *to, const char *name, const json_t *from, const char *path)
 {
@@ -135,7 +133,7 @@ static void type_is_refused(const struct search *q, struct err *e)
 static bool run_search(struct call *c, const void *in, struct reply *ret, struct err *e)
 {
 	const struct search *q = in;
-	json_t *out, *items = json_new_list(c->arena), *o;
+	json_t *out, *items = json_new_list(c->arena), *o, *next;
 	json_t *ask = json_packf(c->arena, "{s:s, s:I, s:I, s:[s]}", "InstanceType",
 				 q->instance_type, "InstanceCount", (json_int_t)q->count,
 				 "DurationHours", (json_int_t)q->duration_hours,
@@ -159,7 +157,10 @@ static bool run_search(struct call *c, const void *in, struct reply *ret, struct
 	}
 	json_array_foreach(json_at(out, "TrainingPlanOfferings"), i, o)
 		json_push(items, offering(o));
-	reply_tree(c, ret, json_packf(c->arena, "{s:O}", "items", items));
+	next = page_cut(c->arena, items, "id", q->limit, q->cursor);
+	reply_tree(
+		c, ret,
+		json_packf(c->arena, "{s:O, s:O}", "items", items, "next_cursor", next));
 	return true;
 }
 
@@ -173,7 +174,7 @@ const struct capability cap_search_training_plan_offerings = {
 	       "nothing.",
 	.effect = CAP_READ,
 	.role = ROLE_VIEWER,
-	.flags = CAP_CLOUD,
+	.flags = CAP_CLOUD | CAP_LIST,
 	.in = search_in,
 	.in_size = sizeof(struct search),
 	.out = search_out,

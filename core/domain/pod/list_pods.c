@@ -202,6 +202,9 @@ static bool run_list_pods(struct call *c, const void *in, struct reply *ret,
 	json_array_foreach(json_at(res.out, "items"), i, pod)
 		if (!q->job || is_of_job(pod, q->job))
 			json_push(items, pod_row(c, pod));
+	if (!q->cursor && json_array_size(json_at(res.out, "items")) == 0 &&
+	    !pod_namespace_can_be(c, &t, q->namespace, e))
+		return false;
 	next = json_str_at(res.out, "metadata.continue");
 	reply_tree(c, ret,
 		   json_packf(c->arena, "{s:O, s:s?}", "items", items, "next_cursor",

@@ -28,6 +28,10 @@ enum { POD_TAIL_MAX = 5000 };
 /* Where a cluster's Kubernetes API is. *ret_key: of its cache row; may be NULL. */
 bool pod_target(struct call *c, const char *cluster, struct kube_target *ret,
 		const char **ret_key, struct err *e) __attribute__((warn_unused_result));
+/* For a list that is empty with this filter (NULL: none): false when the cluster has no
+ * such namespace. True when that is not known. */
+bool pod_namespace_can_be(struct call *c, const struct kube_target *t, const char *ns,
+			  struct err *e) __attribute__((warn_unused_result));
 /* GET of a pod. NOT_FOUND. */
 bool pod_read(struct call *c, const struct kube_target *t, const char *ns,
 	      const char *pod, json_t **ret, struct err *e)

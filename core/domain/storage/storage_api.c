@@ -4,6 +4,7 @@
 #include "core/base/nearest.h"
 #include "core/domain/not_known.h"
 #include "core/domain/operation_out.h"
+#include "core/domain/page.h"
 #include "core/domain/site/cluster.h"
 #include "core/domain/site/cluster_in.h"
 #include "core/domain/storage/kinds.h"
@@ -85,12 +86,15 @@ const struct capability cap_create_s3_storage = {
 
 /* --- list_storages ------------------------------------------------------------------ */
 
-struct of_cluster {
+struct list_storages {
 	const char *cluster;
+	int64_t limit;
+	const char *cursor;
 };
 
 static const struct field list_storages_in[] = {
-	FIELD_CLUSTER_OR_SELECTED(struct of_cluster, cluster), FIELD_END};
+	FIELD_CLUSTER_OR_SELECTED(struct list_storages, cluster),
+	PAGE_WHOLE_FIELDS(struct list_storages), FIELD_END};
 
 static const struct field storage_out[] = {
 	OUT("name", FIELD_STR, .flags = FIELD_REQUIRED,
@@ -112,21 +116,13 @@ static const struct field storage_out[] = {
 	NOT_KNOWN_OUT,
 	FIELD_END};
 
-static const struct field list_storages_out[] = {
-	{.name = "items",
-	 .type = FIELD_OBJECT,
-	 .flags = FIELD_REQUIRED | FIELD_MANY,
-	 .fields = storage_out,
-	 .doc = "Sorted by name."},
-	OUT("next_cursor", FIELD_STR, .flags = FIELD_REQUIRED | FIELD_NULLABLE,
-	    .doc = "Always null: all storage fits on one page."),
-	FIELD_END};
+static const struct field list_storages_out[] = {PAGE_OUT(storage_out), FIELD_END};
 
 static bool run_list_storages(struct call *c, const void *in, struct reply *ret,
 			      struct err *e)
 {
-	const struct of_cluster *q = in;
-	json_t *items = json_new_list(c->arena), *row;
+	const struct list_storages *q = in;
+	json_t *items = json_new_list(c->arena), *row, *next;
 	struct cluster k;
 	struct db_rows rows;
 	char at[TIME_TEXT];
@@ -142,9 +138,11 @@ static bool run_list_storages(struct call *c, const void *in, struct reply *ret,
 			     time_rfc3339(c->clock->wall_ms(c->clock), at));
 		json_array_append(items, row);
 	}
+	next = page_cut(c->arena, items, "name", q->limit, q->cursor);
 	storage_look(c, k.name, items);
-	reply_tree(c, ret,
-		   json_packf(c->arena, "{s:O, s:n}", "items", items, "next_cursor"));
+	reply_tree(
+		c, ret,
+		json_packf(c->arena, "{s:O, s:O}", "items", items, "next_cursor", next));
 	return true;
 }
 
@@ -158,9 +156,9 @@ const struct capability cap_list_storages = {
 	       "still exist.",
 	.effect = CAP_READ,
 	.role = ROLE_VIEWER,
-	.flags = CAP_CLOUD,
+	.flags = CAP_CLOUD | CAP_LIST,
 	.in = list_storages_in,
-	.in_size = sizeof(struct of_cluster),
+	.in_size = sizeof(struct list_storages),
 	.out = list_storages_out,
 	.run = run_list_storages,
 };

@@ -66,6 +66,24 @@ export async function read<P extends GetPath>(path: P, ...[asked]: {signal?: Abo
 	return await res.json() as Answer<P>;
 }
 
+/** All pages of a list: the answer of the last one, with the items of all. */
+export async function readAll<P extends GetPath>(path: P, ...[asked]: {signal?: AbortSignal} extends Asked<P> ? [Asked<P>?] : [Asked<P>]): Promise<Answer<P>>
+{
+	const {params, query, signal} = (asked ?? {}) as {params?: Values; query?: Values; signal?: AbortSignal};
+	const items: unknown[] = [];
+	let cursor: string | undefined;
+
+	for (;;) {
+		const res = await send(BASE + withQuery(fill(path, params), {limit: 100, ...query, cursor}), {signal});
+		const page = await res.json() as {items: unknown[]; next_cursor: string | null};
+
+		items.push(...page.items);
+		if (!page.next_cursor)
+			return {...page, items} as Answer<P>;
+		cursor = page.next_cursor;
+	}
+}
+
 /* --- changes ------------------------------------------------------------- */
 
 export type {Call} from './calls';

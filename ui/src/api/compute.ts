@@ -1,7 +1,7 @@
 // What the pages of groups, nodes and features read. Keys under ['cluster', name] are
 // made old by every event of that cluster.
 import {infiniteQueryOptions, keepPreviousData, queryOptions} from '@tanstack/react-query';
-import {read} from './client';
+import {read, readAll} from './client';
 import type {Answer, Filter, Item} from './types';
 
 export type Group = Item<'/clusters/{cluster}/groups'>;
@@ -20,7 +20,7 @@ const at = (cluster: string) => ({params: {cluster}});
 
 export const groups = (cluster: string) => queryOptions({
 	queryKey: ['cluster', cluster, 'groups'],
-	queryFn: ({signal}) => read('/clusters/{cluster}/groups', {...at(cluster), signal}),
+	queryFn: ({signal}) => readAll('/clusters/{cluster}/groups', {...at(cluster), signal}),
 });
 
 export const group = (cluster: string, name: string) => queryOptions({
@@ -62,12 +62,12 @@ export const features = (cluster: string) => queryOptions({
 
 export const nodeClasses = (cluster: string) => queryOptions({
 	queryKey: ['cluster', cluster, 'node-classes'],
-	queryFn: ({signal}) => read('/clusters/{cluster}/node-classes', {...at(cluster), signal}),
+	queryFn: ({signal}) => readAll('/clusters/{cluster}/node-classes', {...at(cluster), signal}),
 });
 
 export const nodePools = (cluster: string) => queryOptions({
 	queryKey: ['cluster', cluster, 'node-pools'],
-	queryFn: ({signal}) => read('/clusters/{cluster}/node-pools', {...at(cluster), signal}),
+	queryFn: ({signal}) => readAll('/clusters/{cluster}/node-pools', {...at(cluster), signal}),
 });
 
 export const pendingPods = (cluster: string) => queryOptions({
@@ -84,7 +84,7 @@ export const trainingPlans = (status?: Filter<'/training-plans', 'status'>['stat
 export const planOfferings = (query: {instance_type: string; count: number; duration_hours: number}) => queryOptions({
 	queryKey: ['training-plan-offerings', query],
 	staleTime: 60000,
-	queryFn: ({signal}) => read('/training-plan-offerings', {query, signal}),
+	queryFn: ({signal}) => readAll('/training-plan-offerings', {query, signal}),
 });
 
 /** Each is looked at, so a page takes a while. */

@@ -1,7 +1,7 @@
 // What the pages read. Keys begin with what a live event names, so that one event
 // makes old exactly what it may have changed.
 import {keepPreviousData, QueryClient, queryOptions, useQueries, useQuery, useQueryClient} from '@tanstack/react-query';
-import {ProblemError, read} from './client';
+import {ProblemError, read, readAll} from './client';
 import type {Cluster, Event, Filter, Operation, Stage} from './types';
 
 export const queryClient = new QueryClient({
@@ -19,18 +19,7 @@ export const me = queryOptions({queryKey: ['me'], queryFn: ({signal}) => read('/
 
 export const clusters = queryOptions({
 	queryKey: ['clusters'],
-	queryFn: async ({signal}) => {
-		const all = [];
-		let cursor: string | undefined;
-
-		do {
-			const page = await read('/clusters', {query: {limit: 100, cursor}, signal});
-
-			all.push(...page.items);
-			cursor = page.next_cursor ?? undefined;
-		} while (cursor);
-		return all;
-	},
+	queryFn: async ({signal}) => (await readAll('/clusters', {signal})).items,
 });
 
 export const cluster = (name: string) => queryOptions({
@@ -50,7 +39,7 @@ export const dependencies = (name: string) => queryOptions({
 
 export const storages = (name: string) => queryOptions({
 	queryKey: ['cluster', name, 'storages'],
-	queryFn: ({signal}) => read('/clusters/{cluster}/storages', {params: {cluster: name}, signal}),
+	queryFn: ({signal}) => readAll('/clusters/{cluster}/storages', {params: {cluster: name}, signal}),
 });
 
 export type OperationFilter = Filter<'/operations', 'state' | 'cluster' | 'kind' | 'cursor' | 'limit'>;
@@ -119,12 +108,12 @@ export function useStageEvents(op: Operation, on: boolean): {stage: Stage; event
 }
 
 export const zones = queryOptions({queryKey: ['zones'], staleTime: 60000,
-	queryFn: ({signal}) => read('/zones', {signal})});
+	queryFn: ({signal}) => readAll('/zones', {signal})});
 
 export const instanceTypes = (zone: string) => queryOptions({
 	queryKey: ['instance-types', zone],
 	staleTime: 60000,
-	queryFn: ({signal}) => read('/instance-types', {query: {zone: zone || undefined}, signal}),
+	queryFn: ({signal}) => readAll('/instance-types', {query: {zone: zone || undefined}, signal}),
 });
 
 export const quotas = (instance_type: string, count: number, capacity_type: Filter<'/quotas', 'capacity_type'>['capacity_type']) => queryOptions({
