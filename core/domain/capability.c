@@ -181,6 +181,16 @@ static size_t count(const struct field *f)
 
 enum { PATTERN_READ = 36 }; /* characters of a pattern that tell more than they take */
 
+/* What a model need not read, the check knows all the same: the options are alike in
+ * every tool; of a long pattern, or how long a text may be, the sentence says enough. */
+static void for_model(struct field *f, bool is_option)
+{
+	if (is_option || (f->pattern && strlen(f->pattern) > PATTERN_READ))
+		f->pattern = NULL;
+	if (f->type == FIELD_STR)
+		f->min = f->max = 0;
+}
+
 json_t *capability_input_schema(const struct capability *cap, bool mcp, struct arena *a)
 {
 	const struct field *options = mcp ? capability_options(cap) : options_none;
@@ -191,11 +201,8 @@ json_t *capability_input_schema(const struct capability *cap, bool mcp, struct a
 		memcpy(all, cap->in, own * sizeof(*all));
 	if (n > own)
 		memcpy(all + own, options, (n - own) * sizeof(*all));
-	/* What a model need not read: the options are the same in every tool, and of a
-	 * long pattern the sentence says more. The check knows all of them. */
 	for (size_t i = 0; mcp && i < n; i++)
-		if (i >= own || (all[i].pattern && strlen(all[i].pattern) > PATTERN_READ))
-			all[i].pattern = NULL;
+		for_model(&all[i], i >= own);
 	return field_schema(all, a);
 }
 
