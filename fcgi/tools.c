@@ -63,38 +63,6 @@ static void plain(json_t *schema)
 		plain(items);
 }
 
-/*
- * An input as a model reads it in every conversation: without lengths, which it
- * cannot count and a refusal names.
- */
-static void lean(json_t *schema)
-{
-	static const char *const bounds[] = {
-		"minLength",     "maxLength",     "minItems",   "maxItems",
-		"minProperties", "maxProperties", "uniqueItems"};
-	const char *name;
-	json_t *member;
-
-	for (size_t i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++)
-		json_object_del(schema, bounds[i]);
-	json_object_foreach(json_object_get(schema, "properties"), name, member)
-		lean(member);
-	if (json_object_get(schema, "items"))
-		lean(json_object_get(schema, "items"));
-}
-
-static json_t *input(const struct capability *cap, struct arena *a)
-{
-	json_t *schema = capability_input_schema(cap, true, a);
-	json_t *properties = json_object_get(schema, "properties");
-
-	lean(schema);
-	/* The options of every change: their words say it. */
-	for (const struct field *f = capability_options(cap); f->name; f++)
-		json_object_del(json_object_get(properties, f->name), "pattern");
-	return schema;
-}
-
 /* A member by its type alone; a new reference. */
 static json_t *outline(const json_t *schema)
 {
@@ -144,10 +112,11 @@ struct str tool_text(const struct capability *cap, struct arena *a)
 		cap->effect == CAP_DESTROY || cap->flags & (CAP_UNDO | CAP_STAKES),
 		"idempotentHint", reads || cap->flags & CAP_IDEMPOTENT, "openWorldHint",
 		(cap->flags & (CAP_LONG | CAP_CLOUD)) != 0);
-	json_t *tool = json_packf(a, "{s:s,s:s,s:s,s:O,s:O,s:O}", "name", cap->name,
-				  "title", cap->title, "description", description(cap, a),
-				  "inputSchema", input(cap, a), "outputSchema",
-				  output(cap, a), "annotations", annotations);
+	json_t *tool =
+		json_packf(a, "{s:s,s:s,s:s,s:O,s:O,s:O}", "name", cap->name, "title",
+			   cap->title, "description", description(cap, a), "inputSchema",
+			   capability_tool_schema(cap, a), "outputSchema", output(cap, a),
+			   "annotations", annotations);
 
 	return str_of(json_text(a, tool));
 }

@@ -171,8 +171,8 @@ bool capability_split(const struct capability *cap, const json_t *all, bool text
 bool capability_check_role(const struct call *c, struct err *e)
 	__attribute__((warn_unused_result));
 
-/* The input schema as the faces show it: own members plus call options. */
-json_t *capability_input_schema(const struct capability *cap, bool mcp, struct arena *a);
+/* The input of an MCP tool: own members and call options, as short as a model needs it. */
+json_t *capability_tool_schema(const struct capability *cap, struct arena *a);
 json_t *capability_output_schema(const struct capability *cap, struct arena *a);
 /* What dry_run=plan answers, for every row that mutates. */
 extern const struct field plan_out[];
