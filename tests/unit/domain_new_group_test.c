@@ -182,3 +182,37 @@ Test(domain_new_group, least_and_count_and_place_are_judged_together_for_both)
 		arena_free(&a);
 	}
 }
+
+/* The pipeline hands on all that its stages take. */
+Test(domain_new_group, no_member_is_lost_between_the_pipeline_and_its_stages)
+{
+	const struct kind *pipeline = kind_find(kinds, "create_cluster");
+	const struct capability *whole = capability_find("create_cluster");
+
+	for (const struct step *s = pipeline->steps; s->name; s++) {
+		struct step_ctx c = {.target = "demo", .step = s};
+		const struct capability *part;
+		struct spawn started = {0};
+		struct arena a;
+		json_t *request;
+
+		if (!s->spawn)
+			continue;
+		arena_init(&a, 0);
+		c.arena = &a;
+		c.input = request = json_new_object(&a);
+		c.data = json_new_object(&a);
+		for (const struct field *f = whole->in; f->name; f++)
+			if (!streq(f->name, "name") && !streq(f->name, "storage"))
+				json_put_str(request, f->name, "given");
+		(void)s->spawn(&c, &started);
+		part = capability_find(started.kind);
+		cr_assert(part, "%s", s->name);
+		for (const struct field *f = part->in; f->name; f++)
+			if (json_object_get(c.input, f->name) &&
+			    !streq(started.kind, "create_s3_storage"))
+				cr_expect(json_object_get(started.input, f->name),
+					  "%s loses %s", s->name, f->name);
+		arena_free(&a);
+	}
+}

@@ -5,6 +5,7 @@
  * looked at once more when the nodes are there: what waited for nodes must be
  * ready before the cluster is called done. The storage's probe needs nodes.
  */
+#include "core/domain/capability.h"
 #include "core/domain/cluster/check_name.h"
 #include "core/domain/cluster/kinds.h"
 #include "core/domain/hyperpod/hyperpod.h"
@@ -17,30 +18,37 @@
 #include "core/json/tree.h"
 #include "core/op/rights.h"
 
-/* Copies the named members of the request that are there. */
-static json_t *pick(struct step_ctx *c, const char *const *names)
+/* Members of the request that the stage's own capability takes: one that is added to
+ * both is handed on without being named here. */
+static json_t *pick(struct step_ctx *c, const char *capability)
 {
+	const struct capability *cap = capability_find(capability);
 	json_t *in = json_new_object(c->arena);
 
-	for (size_t i = 0; names[i]; i++) {
-		json_t *v = json_object_get(c->input, names[i]);
+	for (const struct field *f = cap->in; f->name; f++) {
+		json_t *v = json_object_get(c->input, f->name);
 
 		if (v)
-			json_object_set(in, names[i], v);
+			json_object_set(in, f->name, v);
 	}
-	/* What the caller takes upon himself holds for all of it. */
-	if (json_bool_or(c->input, RIGHTS_ACCEPT, false))
-		json_put_bool(in, RIGHTS_ACCEPT, true);
 	return in;
 }
 
-static bool spawn(struct step_ctx *c, struct spawn *ret, const char *kind,
-		  const char *const *members)
+static bool spawn(struct step_ctx *c, struct spawn *ret, const char *kind, json_t *input)
 {
 	ret->kind = kind;
 	ret->target = c->target;
-	ret->input = pick(c, members);
+	ret->input = input;
+	/* What the caller takes upon himself holds for all of it. */
+	if (json_bool_or(c->input, RIGHTS_ACCEPT, false))
+		json_put_bool(ret->input, RIGHTS_ACCEPT, true);
 	return true;
+}
+
+/* Kinds of the stages have the names of their capabilities. */
+static bool spawn_picked(struct step_ctx *c, struct spawn *ret, const char *kind)
+{
+	return spawn(c, ret, kind, pick(c, kind));
 }
 
 static void record_plan(struct step_ctx *c, struct exchange *x)
@@ -58,56 +66,17 @@ static void record_plan(struct step_ctx *c, struct exchange *x)
 
 static bool control_plane(struct step_ctx *c, struct spawn *ret)
 {
-	static const char *const members[] = {"kubernetes_version",
-					      "zone",
-					      "vpc_cidr",
-					      "vpc_id",
-					      "subnet_ids",
-					      "tag_subnets",
-					      "cluster_role_arn",
-					      "manager_arn",
-					      "tags",
-					      "permissions_boundary",
-					      NULL};
-
-	return spawn(c, ret, "create_eks_control_plane", members);
+	return spawn_picked(c, ret, "create_eks_control_plane");
 }
 
 static bool dependencies(struct step_ctx *c, struct spawn *ret)
 {
-	static const char *const members[] = {"tags", "permissions_boundary", NULL};
-
-	return spawn(c, ret, "reconcile_dependencies", members);
+	return spawn_picked(c, ret, "reconcile_dependencies");
 }
 
 static bool hyperpod(struct step_ctx *c, struct spawn *ret)
 {
-	static const char *const members[] = {"hyperpod_name",
-					      "group_name",
-					      "zone",
-					      "instance_type",
-					      "count",
-					      "capacity_type",
-					      "training_plan_arn",
-					      "interface_mode",
-					      "volume_size_gb",
-					      "min_count",
-					      "labels",
-					      "taints",
-					      "deep_health_checks",
-					      "threads_per_core",
-					      "execution_role_arn",
-					      "lifecycle_s3_uri",
-					      "subnet_id",
-					      "tag_subnets",
-					      "security_group_id",
-					      "lifecycle_on_create",
-					      "image_release_version",
-					      "tags",
-					      "permissions_boundary",
-					      NULL};
-
-	spawn(c, ret, "create_hyperpod_cluster", members);
+	spawn_picked(c, ret, "create_hyperpod_cluster");
 	json_put_bool(ret->input, "installed", true); /* by the stage before */
 	return true;
 }
@@ -123,12 +92,11 @@ static bool settled(struct step_ctx *c, struct spawn *ret)
 
 static bool storage(struct step_ctx *c, struct spawn *ret)
 {
-	static const char *const none[] = {NULL};
 	json_t *given = json_at(c->input, "storage");
 
 	if (json_bool_or(given, "skip", false))
 		return false;
-	spawn(c, ret, "create_s3_storage", none);
+	spawn(c, ret, "create_s3_storage", json_new_object(c->arena));
 	if (given)
 		json_object_update(ret->input, given);
 	json_drop(ret->input, "skip");
@@ -152,9 +120,7 @@ static void conclude_plan(struct step_ctx *c, struct exchange *x)
 
 static bool undo(struct step_ctx *c, struct spawn *ret)
 {
-	static const char *const none[] = {NULL};
-
-	return spawn(c, ret, "delete_cluster", none);
+	return spawn(c, ret, "delete_cluster", json_new_object(c->arena));
 }
 
 #define STAGE(row, words, f)                                                             \
