@@ -39,7 +39,7 @@ void hyperpod_absent(struct step_ctx *c)
 	struct err *e = step_fail(c, ERR_CLOUD_NOT_FOUND,
 				  "There is no HyperPod cluster %s", hyperpod_name(c));
 
-	err_field(e, "/cluster", hyperpod_name(c), "a cluster with a HyperPod cluster");
+	err_field(e, "/cluster", c->target, "a cluster with a HyperPod cluster");
 	err_fix(e, "Create it with create_hyperpod_cluster.");
 }
 

@@ -1,13 +1,13 @@
 #include "core/domain/network/cni.h"
 
+#include <string.h>
+
 #include "core/base/listing.h"
 #include "core/domain/step/eks_access.h"
 #include "core/domain/step/read.h"
 #include "core/domain/step/texts.h"
 #include "core/domain/step/version.h"
 #include "core/json/tree.h"
-
-#include <string.h>
 
 #define ENICONFIG_API "crd.k8s.amazonaws.com/v1alpha1"
 #define ZONE_LABEL    "topology.kubernetes.io/zone"
