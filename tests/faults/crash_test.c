@@ -318,9 +318,8 @@ static void judge_try(struct harness *h, const struct reference *ref, int nth,
 
 	if (h->n_retried > 0)
 		t->retried++;
-	else
-		printf("faults: %s, %s of %s: it did not fail\n", h->scenario->name, what,
-		       from ? from->name : "Helm");
+	else if (!from || !from->on_fail) /* which notes the failure and goes on */
+		report(h, t, what, "it did not fail, and was not retried");
 }
 
 static void at_mutations(struct harness *h, const struct scenario *s,

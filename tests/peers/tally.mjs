@@ -26,11 +26,11 @@ export function tally(name, ...lists)
 			cases += n;
 		},
 		knows: key => entryOf(key) !== undefined,
-		/** problem: null or what went wrong. */
+		/** problem: null or what went wrong; undefined is what a program that could not be started says. */
 		count(key, problem)
 		{
 			cases++;
-			if (problem === null || problem === undefined)
+			if (problem === null)
 				return true;
 			if (t.knows(key)) {
 				met.add(entryOf(key));

@@ -27,7 +27,7 @@ const linted = spawnSync(`${out}/peers/venv/bin/cfn-lint`, ['--format', 'json', 
 const rules = new Map();
 
 t.count('cfn-lint reads the template', [0, 2, 4, 6, 8, 10, 12, 14].includes(linted.status) ? null
-	: linted.stderr);
+	: linted.error?.message ?? linted.stderr);
 for (const m of JSON.parse(linted.stdout || '[]'))
 	rules.set(m.Rule.Id, [...(rules.get(m.Rule.Id) ?? []), `${m.Message} at ${
 		m.Location.Path?.join('/')}`]);
