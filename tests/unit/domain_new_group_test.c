@@ -1,5 +1,6 @@
 /* The first group of a cluster and one that is added are asked for in the same words. */
 #include "core/domain/capability.h"
+#include "core/domain/hyperpod/new_group.h"
 #include "core/domain/offer/cluster_check.h"
 #include "tests/unit/domain_scene.h"
 
@@ -215,4 +216,43 @@ Test(domain_new_group, no_member_is_lost_between_the_pipeline_and_its_stages)
 					  "%s loses %s", s->name, f->name);
 		arena_free(&a);
 	}
+}
+
+/* Of a new cluster it is refused; beside nodes of others it is said. */
+Test(domain_new_group, a_first_group_that_keeps_all_pods_out)
+{
+	static const struct {
+		const char *taints;
+		bool repels;
+	} taints[] = {
+		{"{}", false},
+		{"{'taints':[]}", false},
+		{"{'taints':[{'key':'a','effect':'PreferNoSchedule'}]}", false},
+		{"{'taints':[{'key':'a','effect':'PreferNoSchedule'},"
+		 "{'key':'b','effect':'NoSchedule'}]}",
+		 true},
+		{"{'taints':[{'key':'a','effect':'NoExecute'}]}", true},
+		{"{'taints':[{'key':'a'}]}", true}, /* NoSchedule is the default */
+	};
+	static const struct scene warned[] = {
+		{.id = "a tainted group beside nodes that may be there",
+		 .kind = "create_hyperpod_cluster",
+		 .step = "create_cluster",
+		 .planning = true,
+		 .input = "{'group_name':'w','instance_type':'ml.g5.12xlarge','count':1,"
+			  "'taints':[{'key':'b','effect':'NoExecute'}]}",
+		 .data = PLACE,
+		 .answers = "{" ROLE "}",
+		 .says = {"taint b:NoExecute", "need other nodes"}},
+	};
+
+	for (size_t i = 0; i < sizeof(taints) / sizeof(taints[0]); i++) {
+		struct arena a;
+
+		arena_init(&a, 0);
+		cr_expect_eq(new_group_repels(scene_tree(&a, taints[i].taints)) != NULL,
+			     taints[i].repels, "%s", taints[i].taints);
+		arena_free(&a);
+	}
+	SCENES_HOLD(warned);
 }

@@ -1,5 +1,6 @@
 /* Making clusters: the pipeline, its first stage alone, import. */
 #include "core/domain/cluster/kinds.h"
+#include "core/domain/hyperpod/new_group.h"
 #include "core/domain/offer/cluster_check.h"
 #include "core/domain/operation_out.h"
 #include "core/domain/site/cluster.h"
@@ -89,23 +90,17 @@ static const struct field create_cluster_in[] = {
 /* The first group is all that a new cluster has: what must run in it must find a node. */
 static bool check_first_group(const json_t *input, struct err *e)
 {
-	size_t i;
-	json_t *t;
+	const json_t *t = new_group_repels(input);
 
-	json_array_foreach(json_at(input, "taints"), i, t) {
-		const char *effect = json_str_or(t, "effect", "");
-
-		if (streq(effect, "PreferNoSchedule"))
-			continue;
-		err_set(e, ERR_INVALID_INPUT,
-			"The first group cannot have a taint with the effect %s. CoreDNS "
-			"and the other components of the cluster need nodes to run on",
-			effect);
-		err_field(e, "/taints", json_str_or(t, "key", ""), "PreferNoSchedule");
-		return err_fix(e, "Create the cluster without the taint. Then add a "
-				  "group that has it with add_instance_group.");
-	}
-	return true;
+	if (!t)
+		return true;
+	err_set(e, ERR_INVALID_INPUT,
+		"The first group cannot have a taint with the effect %s. CoreDNS "
+		"and the other components of the cluster need nodes to run on",
+		json_str_or(t, "effect", "NoSchedule"));
+	err_field(e, "/taints", json_str_or(t, "key", ""), "PreferNoSchedule");
+	return err_fix(e, "Create the cluster without the taint. Then add a group that "
+			  "has it with add_instance_group.");
 }
 
 static bool run_create_cluster(struct call *c, const void *in, struct reply *ret,

@@ -260,6 +260,21 @@ static json_t *cluster_tags(struct step_ctx *c)
 	return tags;
 }
 
+/* The EKS cluster may have other nodes; without any, nothing of ours can run. */
+static void warn_of_taints(struct step_ctx *c)
+{
+	const json_t *t = new_group_repels(c->input);
+
+	if (t && c->planning)
+		step_warn(
+			c,
+			"All nodes of the group have the taint %s:%s. The components of "
+			"the cluster need other nodes. Without any, the operation waits "
+			"for them until its deadline.",
+			json_str_or(t, "key", "?"),
+			json_str_or(t, "effect", "NoSchedule"));
+}
+
 static void create_plan(struct step_ctx *c, struct exchange *x)
 {
 	const json_t *there = saw(c, "hyperpod");
@@ -286,6 +301,7 @@ static void create_plan(struct step_ctx *c, struct exchange *x)
 			"Subnets", step_get(c, "subnet.id"), "Orchestrator", "Eks",
 			"ClusterArn", step_get(c, "eks.arn"), "NodeRecovery", "Automatic",
 			"NodeProvisioningMode", "Continuous", "Tags", cluster_tags(c)));
+	warn_of_taints(c);
 	x->what = arena_printf(
 		c->arena,
 		"Create the HyperPod cluster %s: %lld × %s, automatic node recovery",

@@ -19,6 +19,17 @@ json_t *new_group_taints(const json_t *taints)
 	return list;
 }
 
+const json_t *new_group_repels(const json_t *input)
+{
+	size_t i;
+	json_t *t;
+
+	json_array_foreach(json_at(input, "taints"), i, t)
+		if (!streq(json_str_at(t, "effect"), "PreferNoSchedule"))
+			return t;
+	return NULL;
+}
+
 static json_t *script_of(struct step_ctx *c, const json_t *model)
 {
 	const char *uri = step_input(c, "lifecycle_s3_uri");

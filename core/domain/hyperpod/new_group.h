@@ -20,6 +20,9 @@ struct new_group {
 /* Owned by the arena. */
 json_t *new_group_spec(struct step_ctx *c, const struct new_group *g);
 
+/* The first taint of the input that keeps pods out which do not tolerate it; or NULL. */
+const json_t *new_group_repels(const json_t *input);
+
 /* [{key, value, effect}] of the input as the service spells it. A new reference. */
 json_t *new_group_taints(const json_t *taints);
 

@@ -14,7 +14,9 @@
 /* 1 to 40: role names of 64 must hold it with purpose and region. */
 #define CLUSTER_NAME_PATTERN "[a-z][a-z0-9]*(-[a-z0-9]+)*"
 #define CLUSTER_NAME_MAX     30
-#define ARN_ROLE_PATTERN     "arn:aws[a-z-]*:iam::[0-9]{12}:role/[A-Za-z0-9+=,.@_/-]{1,512}"
+/* Of HyperPod clusters and their instance groups. */
+#define GROUP_NAME_PATTERN "[a-zA-Z0-9](-*[a-zA-Z0-9])*"
+#define ARN_ROLE_PATTERN   "arn:aws[a-z-]*:iam::[0-9]{12}:role/[A-Za-z0-9+=,.@_/-]{1,512}"
 
 /* What was probably meant (cases CC-02, CC-13, IG-12): "ml.g5.xlarge" by
  * "g5.xlarge", "1.33" by "v1.33" or the number 1.33, "gpu-group" by
@@ -112,10 +114,10 @@ static const char *const interface_modes[] = {"efa", "efa-only", NULL};
 		FIELD(S, interface_mode, .one_of = interface_modes,                             \
 		      .doc = "EFA interfaces with or without IP addresses."),                   \
 		FIELD(S, group_name, .meant = meant_group_name,                                 \
-		      .pattern = "[a-zA-Z0-9](-*[a-zA-Z0-9])*", .max = 63,                      \
-		      .dflt = "\"workers\"", .doc = "Name of the instance group."),             \
+		      .pattern = GROUP_NAME_PATTERN, .max = 63, .dflt = "\"workers\"",          \
+		      .doc = "Name of the instance group."),                                    \
 		FIELD(S, hyperpod_name, .meant = meant_group_name,                              \
-		      .pattern = "[a-zA-Z0-9](-*[a-zA-Z0-9])*", .max = 63,                      \
+		      .pattern = GROUP_NAME_PATTERN, .max = 63,                                 \
 		      .doc = "Name of the HyperPod cluster. Default: the cluster "              \
 			     "name."),                                                          \
 		FIELD(S, volume_size_gb, .min = 100, .max = 16384, .dflt = "500",               \

@@ -7,8 +7,7 @@
 
 #include "core/domain/site/cluster_in.h"
 
-#define GROUP_NAME_PATTERN "[a-zA-Z0-9](-*[a-zA-Z0-9])*"
-#define GROUP_COUNT_MAX    6758 /* of the service */
+#define GROUP_COUNT_MAX 6758 /* of the service */
 
 struct taint {
 	const char *key;
