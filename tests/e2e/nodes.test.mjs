@@ -104,6 +104,10 @@ test('the list comes from the catalog, by pages and filters, and says how old it
 		assert.deepEqual([r.status, r.json.field], [400, field], `${path}: ${r.text}`);
 		assert.match(r.json.expected, expected);
 	}
+	/* Names of types are typed in any case. */
+	for (const name of ['g5.12', 'G5.12'])
+		assert((await call(s, 'GET', `/api/v1/instance-types?name=${name}`, {role: 'viewer'})).json.items
+			.some(i => i.instance_type === 'ml.g5.12xlarge'), name);
 	/* Lists that are read whole have pages too. */
 	for (const path of [`${AT}/groups`, '/api/v1/zones', '/api/v1/instance-types', `${AT}/storages`, `${AT}/node-pools`, `${AT}/node-classes`]) {
 		const get = async query => (await call(s, 'GET', `${path}?${new URLSearchParams(query)}`, {role: 'viewer'})).json;

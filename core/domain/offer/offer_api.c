@@ -105,7 +105,7 @@ static const struct field types_in[] = {
 	FIELD(struct list_types, zone, .max = 32,
 	      .doc = "Only types offered in this zone (name or ID)."),
 	FIELD(struct list_types, name, .max = 40, .example = "\"p5\"",
-	      .doc = "Only types whose name contains this text."),
+	      .doc = "Only types whose name contains this text, in any case."),
 	FIELD(struct list_types, gpu_only, .doc = "Only types with GPUs."),
 	PAGE_WHOLE_FIELDS(struct list_types), FIELD_END};
 
@@ -305,7 +305,7 @@ static bool name_can_be(struct call *c, const struct offers *o, const char *name
 			arena_strdup(c->arena, json_str_or(row, "instance_type", ""));
 
 		json_decref(row);
-		if (strstr(one, name))
+		if (strcasestr(one, name))
 			return true;
 		nearest_offer(&n, one);
 		/* People leave out the prefix, or give the family alone. */
@@ -352,7 +352,8 @@ static bool run_types(struct call *c, const void *in, struct reply *ret, struct 
 		if ((zone &&
 		     !has_zone(json_at(row, "zones"), json_str_or(zone, "ZoneId", ""))) ||
 		    (q->gpu_only && json_int_or(row, "gpus", 0) == 0) ||
-		    (q->name && !strstr(json_str_or(row, "instance_type", ""), q->name)))
+		    (q->name &&
+		     !strcasestr(json_str_or(row, "instance_type", ""), q->name)))
 			json_decref(row);
 		else
 			json_push(items, row);
