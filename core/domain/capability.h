@@ -171,7 +171,7 @@ bool capability_split(const struct capability *cap, const json_t *all, bool text
 bool capability_check_role(const struct call *c, struct err *e)
 	__attribute__((warn_unused_result));
 
-/* The input of an MCP tool: own members and call options, as short as a model needs it. */
+/* The input of an MCP tool: own members and call options, as a model needs them. */
 json_t *capability_tool_schema(const struct capability *cap, struct arena *a);
 json_t *capability_output_schema(const struct capability *cap, struct arena *a);
 /* What dry_run=plan answers, for every row that mutates. */

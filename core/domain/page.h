@@ -33,7 +33,8 @@
 /*
  * Leaves one page in `items`, which are in a stable order; `key` is the text member that
  * names one. The next page begins behind the cursor's item wherever it is by then, so
- * that what came or went before it repeats and skips nothing. Returns next_cursor, null on the last page; of the arena.
+ * that what came or went before it repeats and skips nothing. Returns next_cursor, null
+ * on the last page; of the arena.
  */
 json_t *page_cut(struct arena *a, json_t *items, const char *key, int64_t limit,
 		 const char *cursor);
